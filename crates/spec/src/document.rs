@@ -79,7 +79,8 @@ pub fn expected(message: &str) -> Option<&str> {
     Some(match what {
         "a boolean" => "true or false",
         "a sequence" => "a list",
-        "i64" => "a whole number",
+        "i32" | "i64" | "u16" | "u32" => "a whole number",
+        "f64" => "a number",
         "string or map" => "a string",
         what if what == "a map" || what.starts_with("struct ") => "a table",
         what => what,

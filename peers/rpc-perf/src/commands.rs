@@ -42,15 +42,15 @@ impl Writer<'_> {
         match verb {
             Verb::Get | Verb::Delete => vec![name, self.key()],
             _ => {
-                let ttl = self.keyspace.ttl.map_or(0, |ttl| ttl.as_millis().div_ceil(1000));
+                let ttl = self.keyspace.ttl().map_or(0, |ttl| ttl.as_millis().div_ceil(1000));
                 vec![name, self.key(), "0".into(), ttl.to_string().as_str().into(), self.value(0)]
             }
         }
     }
 
     fn resp(&self, command: &Command) -> Vec<Vec<Arg>> {
-        let several = 0..command.cardinality as u8;
-        let count = command.cardinality;
+        let count = command.count();
+        let several = 0..count as u8;
         let inner = |n: u8| self.inner(n, count);
         let on_key = |name: &str| vec![name.into(), self.key()];
         let on_inner = |name: &str| {
@@ -95,11 +95,11 @@ impl Writer<'_> {
                 self.with_ttl(args)
             }
             Verb::SortedSetRange => {
-                let name = if command.by_score { "ZRANGEBYSCORE" } else { "ZRANGE" };
+                let by_score = command.by_score == Some(true);
+                let name = if by_score { "ZRANGEBYSCORE" } else { "ZRANGE" };
                 let mut args = on_key(name);
-                args.extend(
-                    [command.start, command.end].map(|bound| bound.to_string().as_str().into()),
-                );
+                let bounds = [command.start.unwrap_or(0), command.end.unwrap_or(-1)];
+                args.extend(bounds.map(|bound| bound.to_string().as_str().into()));
                 vec![args]
             }
             Verb::SortedSetIncrement => {
@@ -120,7 +120,7 @@ impl Writer<'_> {
     fn set(&self, condition: Option<&str>) -> Vec<Arg> {
         let mut args = vec!["SET".into(), self.key(), self.value(0)];
         args.extend(condition.map(Arg::from));
-        if let Some((whole, number)) = self.keyspace.ttl.map(units) {
+        if let Some((whole, number)) = self.keyspace.ttl().map(units) {
             args.extend([if whole { "EX" } else { "PX" }, &number].map(Arg::from));
         }
         args
@@ -146,21 +146,22 @@ impl Writer<'_> {
 
     /// Returns the command that gives a key a lifetime that has none.
     fn expiry(&self) -> Option<Vec<Arg>> {
-        let (whole, number) = units(self.keyspace.ttl?);
+        let (whole, number) = units(self.keyspace.ttl()?);
         let name = if whole { "EXPIRE" } else { "PEXPIRE" };
         Some(vec![name.into(), self.key(), number.as_str().into(), "NX".into()])
     }
 
     fn key(&self) -> Arg {
-        let width = self.keyspace.keys.len.min(KEY_LETTERS);
+        let len = self.keyspace.keys().len;
+        let width = len.min(KEY_LETTERS);
         let key = KeyText { hashed: false, letters: true, width: width as u8 };
-        named(self.keyspace.keys.len, width, DerivedText::Key(key))
+        named(len, width, DerivedText::Key(key))
     }
 
     /// Returns one of `count` different inner keys, each of which is drawn from a part of them. Elements of a list may
     /// be more than there are, and are then drawn from all.
     fn inner(&self, n: u8, count: u32) -> Arg {
-        let Names { count: all, len } = self.keyspace.inner;
+        let Names { count: all, len } = self.keyspace.inner();
         let width = len.min(INNER_LETTERS);
         let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
         let (least, end) =
@@ -171,7 +172,7 @@ impl Writer<'_> {
     }
 
     fn value(&self, n: u8) -> Arg {
-        match self.keyspace.value {
+        match self.keyspace.value() {
             Value::Number => {
                 let mut number = drawn(1, u32::MAX, NUMBERS + n);
                 number.pieces.extend(drawn(100_000_000, 999_999_999, LOW_DIGITS + n).pieces);

@@ -1,52 +1,128 @@
-//! `--convert`: a file of 2.x, 3.x or 4.0 as one of 5.x. Settings that 5.x lacks become comments.
+//! `--convert`: a file of 1.x to 4.0 as one of 5.x. Settings that 5.x lacks become comments.
 
 use std::fmt::Write;
 
 use cli::workload_file::Source;
-use spec::write::toml_text as quoted;
-use toml::de::DeTable;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::config::Config;
+use super::config::{Client, Config, General, Protocol, Target, Workload};
+use super::document::Document;
 use super::fault::{Fault, rule};
-use super::table::Table;
+use super::keyspace::{Command, KeyDistribution, Keyspace};
+use super::rate::Ratelimit;
 use super::verb::Verb;
 use super::versions::Version;
 
 /// Keys of a key space that has no count.
-const KEYS_MOST: u64 = 1_000_000;
+const KEYS_MOST: u32 = 1_000_000;
 /// Defaults for keys that a file lacks.
-const INTERVAL_S: u64 = 60;
-const WINDOWS: u64 = 5;
-const TIMEOUT_MS: u64 = 1000;
-const VALUE_BYTES: u64 = 1;
+const INTERVAL_S: u32 = 60;
+const WINDOWS: u32 = 5;
+const TIMEOUT_MS: u32 = 1000;
+const VALUE_BYTES: u32 = 1;
+/// Keys that have no effect on the load.
+const SILENT: &str = "[debug], name, style, seed, regenerate, num";
 
-/// Content of an older file, in the words of 5.x.
-#[derive(Debug, Default)]
-struct ConvertedConfig {
-    protocol: &'static str,
-    interval_s: u64,
-    windows: u64,
-    admin: Option<String>,
-    endpoints: Vec<String>,
-    threads: u64,
-    poolsize: u64,
-    connect_timeout_ms: Option<u64>,
-    request_timeout_ms: Option<u64>,
-    rate: u64,
-    keyspaces: Vec<Space>,
-    lost: Vec<String>,
+/// A file of one of these versions, each of which has some of the keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OlderConfig {
+    general: OlderGeneral,
+    target: Section,
+    connection: Section,
+    request: Section,
+    keyspace: Vec<Space>,
+    workload: Vec<Method>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OlderGeneral {
+    protocol: Option<String>,
+    interval: Option<u32>,
+    /// The interval of 1.x and 2.x.
+    duration: Option<u32>,
+    windows: Option<u32>,
+    admin: Option<String>,
+    #[serde(alias = "clients")]
+    threads: Option<u16>,
+    connections: Option<u32>,
+    poolsize: Option<u32>,
+    /// In milliseconds, and in microseconds since 3.x.
+    #[serde(alias = "connect-timeout")]
+    connect_timeout: Option<u32>,
+    #[serde(alias = "request-timeout")]
+    request_timeout: Option<u32>,
+    request_ratelimit: Option<u32>,
+    warmup_hitrate: Option<f64>,
+    endpoint: Option<String>,
+    endpoints: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Section {
+    endpoints: Vec<String>,
+    /// Connections of each thread.
+    poolsize: Option<u32>,
+    ratelimit: Option<u32>,
+}
+
+/// A key space of 3.x and 4.0.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Space {
-    weight: u64,
-    klen: u64,
-    nkeys: u64,
-    vlen: Option<u64>,
-    zipf: bool,
-    ttl_s: u64,
-    /// Verbs and their weights.
-    commands: Vec<(&'static str, u64)>,
+    weight: Option<u32>,
+    length: Option<u32>,
+    #[serde(alias = "cardinality")]
+    count: Option<u32>,
+    ttl: u32,
+    commands: Vec<Action>,
+    values: Vec<Values>,
+    batch_size: u32,
+    key_distribution: Distribution,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Action {
+    #[serde(alias = "action")]
+    verb: String,
+    weight: Option<u32>,
+    #[serde(default)]
+    ttl: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Values {
+    length: Option<u32>,
+    weight: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Distribution {
+    model: Option<String>,
+    parameters: Option<IgnoredAny>,
+}
+
+/// A workload of 1.x and 2.x.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Method {
+    method: String,
+    #[serde(default)]
+    rate: u32,
+    #[serde(default)]
+    parameter: Vec<Parameter>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Parameter {
+    size: Option<u32>,
 }
 
 /// The text of the new file, which can be carried out.
@@ -54,316 +130,191 @@ struct Space {
 /// # Errors
 /// Returns an error if the file is not TOML, is for 5.x already, or asks for something that 5.x lacks.
 pub(super) fn converted(source: &Source) -> Result<String, Fault> {
-    let parsed = DeTable::parse(&source.text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        Fault::File(source.fault(at, error.message()))
-    })?;
-    let root = Table::root(source, parsed.get_ref());
-    let version = Version::from_table(&root).ok_or_else(|| {
+    let mut file = Document::parse(source)?;
+    let version = Version::from_document(&file).ok_or_else(|| {
         rule(format!("{}: nothing to convert: not a file of rpc-perf 1.x to 4.0", source.name))
     })?;
-    let mut new =
-        ConvertedConfig { interval_s: INTERVAL_S, windows: WINDOWS, ..ConvertedConfig::default() };
-    match version {
-        Version::Two => new.two(&root)?,
-        Version::Three => new.three(&root)?,
-        Version::Four => new.four(&root)?,
+    // Files of 1.x and 2.x need none of them, those of 3.x the first.
+    let sections = ["[general]", "[target]"].into_iter().take(version as usize);
+    if let Some(section) = sections.into_iter().find(|section| !file.has(section)) {
+        return Err(file.broken("", format!("{section} is missing")));
     }
-    new.lost.extend(root.unknown());
-    new.complete();
-    let text = new.text(source, version);
+    file.wrap("key_distribution", "model");
+    let (old, mut lost) = file.read::<OlderConfig>(SILENT)?;
+    let protocol = protocol(&old, &file)?;
+    let new = toml::to_string(&old.converted(protocol, version, &mut lost));
+    let mut text = format!("# Converted from {}, of rpc-perf {}.\n", source.name, version.name());
+    for lost in &lost {
+        let lost = lost.trim_start_matches("WARNING: ").replace('\n', " ");
+        let _ = writeln!(text, "# Not converted: {lost}");
+    }
+    text = format!("{text}\n{}", new.map_err(|error| rule(error.to_string()))?);
     let written = Source { name: format!("{}, converted", source.name), text, is_preset: false };
     Config::read(&written)?;
     Ok(written.text)
 }
 
-impl ConvertedConfig {
-    /// Gives what is missing or has no equivalent the values that older versions had, and says so.
-    fn complete(&mut self) {
-        for (key, value, default) in [
-            ("interval", &mut self.interval_s, INTERVAL_S),
-            ("windows", &mut self.windows, WINDOWS),
-        ] {
-            if *value == 0 {
-                self.lost.push(format!("{key} = 0, a run without an end: it is {default}"));
-                *value = default;
-            }
+impl OlderConfig {
+    /// The same in the words of 5.x. What is missing or has no equivalent gets the value that older versions had, and
+    /// is added to `lost`.
+    fn converted(self, protocol: Protocol, version: Version, lost: &mut Vec<String>) -> Config {
+        let Self { general, target, connection, request, mut keyspace, workload } = self;
+        let is_two = version == Version::Two;
+        let interval = if is_two { general.duration } else { general.interval };
+        let interval = endless(lost, "interval", interval.unwrap_or(INTERVAL_S), INTERVAL_S);
+        let windows = endless(lost, "windows", general.windows.unwrap_or(WINDOWS), WINDOWS);
+        if general.warmup_hitrate.is_some() {
+            lost.push("warmup_hitrate: --ks-fill writes every key before the run".to_owned());
         }
-        for space in &mut self.keyspaces {
-            let writes = space.commands.iter().any(|(verb, _)| ["set", "hash_set"].contains(verb));
-            if writes && space.vlen.is_none() {
-                space.vlen = Some(VALUE_BYTES);
-                self.lost.push(format!(
-                    "no length of values: vlen is {VALUE_BYTES}, as it was by default"
-                ));
-            }
+        if is_two {
+            lost.extend(general.interval.map(|_| "interval: windows last duration".to_owned()));
+            lost.push("the server, formerly on the command line: set endpoints".to_owned());
+        }
+        // A file has only those of its version.
+        let rates = workload.iter().fold(0, |all: u32, method| all.saturating_add(method.rate));
+        let start = general.request_ratelimit.or(request.ratelimit).or(Some(rates));
+        let start = start.filter(|start| *start > 0);
+        keyspace.extend(workload.into_iter().map(Space::from));
+        let threads = general.threads.unwrap_or(1);
+        let of_thread = general.poolsize.or(connection.poolsize).unwrap_or(1);
+        let of_all = if is_two { 1 } else { of_thread.saturating_mul(threads.into()) };
+        let unit = if version == Version::Three { 1000 } else { 1 };
+        let milliseconds =
+            |given: Option<u32>| given.map_or(TIMEOUT_MS, |time| time.div_ceil(unit));
+        let mut endpoints = [general.endpoints, target.endpoints].concat();
+        endpoints.extend(general.endpoint);
+        if endpoints.is_empty() {
+            endpoints.push("127.0.0.1:6379".to_owned());
+        }
+        Config {
+            general: General {
+                protocol,
+                interval,
+                duration: interval.saturating_mul(windows),
+                admin: general.admin.unwrap_or_else(|| "127.0.0.1:9090".to_owned()),
+                ..General::default()
+            },
+            target: Target { endpoints },
+            client: Client {
+                threads,
+                poolsize: general.connections.unwrap_or(of_all),
+                connect_timeout: milliseconds(general.connect_timeout),
+                request_timeout: milliseconds(general.request_timeout),
+                ..Client::default()
+            },
+            workload: Workload {
+                threads: 1,
+                ratelimit: Ratelimit { start, ..Ratelimit::default() },
+                keyspace: keyspaces(keyspace, lost),
+            },
+            ..Config::default()
         }
     }
+}
 
-    fn general(&mut self, general: &Table<'_, '_>) -> Result<(), Fault> {
-        self.protocol = protocol(general)?;
-        self.interval_s = general.number("interval")?.unwrap_or(INTERVAL_S);
-        self.windows = general.number("windows")?.unwrap_or(WINDOWS);
-        self.admin = general.text("admin")?;
-        Ok(())
+/// Returns a number of seconds or windows, which is `default` where it would be 0.
+fn endless(lost: &mut Vec<String>, key: &str, given: u32, default: u32) -> u32 {
+    if given > 0 {
+        return given;
     }
+    lost.push(format!("{key} = 0, a run without an end: it is {default}"));
+    default
+}
 
-    fn two(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
-        if let Some(general) = root.table("general")? {
-            self.protocol = protocol(&general)?;
-            self.interval_s = general.number("duration")?.unwrap_or(INTERVAL_S);
-            self.windows = general.number("windows")?.unwrap_or(WINDOWS);
-            self.request_timeout_ms = general.number("request-timeout")?;
-            self.connect_timeout_ms = general.number("connect-timeout")?;
-            self.threads = general.number("threads")?.unwrap_or(1);
-            self.poolsize = general.number("connections")?.unwrap_or(1);
-            self.lost.extend(general.unknown());
-        } else {
-            (self.protocol, self.threads, self.poolsize) = ("memcache", 1, 1);
+impl From<Method> for Space {
+    fn from(Method { method, rate, parameter }: Method) -> Self {
+        let mut sizes = parameter.into_iter().map(|of| of.size);
+        Self {
+            weight: Some(rate.max(1)),
+            length: sizes.next().flatten(),
+            commands: vec![Action { verb: method, weight: None, ttl: 0 }],
+            values: sizes.map(|length| Values { length, weight: None }).take(1).collect(),
+            ..Self::default()
         }
-        for workload in root.tables("workload", "workload")? {
-            workload.text("name")?;
-            let method = workload.required("method", workload.text("method")?)?;
-            let rate = workload.number::<u64>("rate")?.unwrap_or(0);
-            let sizes = workload.tables("parameter", "parameter")?;
-            let mut lengths = Vec::new();
-            for parameter in &sizes {
-                for key in ["style", "seed", "regenerate", "num"] {
-                    parameter.has(key);
-                }
-                lengths.push(parameter.number::<u64>("size")?.unwrap_or(1));
-                self.lost.extend(parameter.unknown());
-            }
-            self.rate += rate;
-            let klen = lengths.first().copied().unwrap_or(1);
-            let commands = self.verbs(&workload, &[(method, 1)]);
-            let (nkeys, vlen) = (room(klen), lengths.get(1).copied());
-            self.keyspaces.push(Space {
-                weight: rate.max(1),
-                klen,
-                nkeys,
-                vlen,
-                zipf: false,
-                ttl_s: 0,
-                commands,
-            });
-            self.lost.extend(workload.unknown());
-        }
-        self.lost.push("the server, formerly on the command line: set endpoints".to_owned());
-        Ok(())
     }
+}
 
-    fn three(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
-        let general = root.table("general")?;
-        let general = general.ok_or_else(|| root.broken("", "[general] is missing"))?;
-        self.general(&general)?;
-        self.threads = general.number("clients")?.unwrap_or(1);
-        self.poolsize =
-            general.number::<u64>("poolsize")?.unwrap_or(1).saturating_mul(self.threads);
-        let milliseconds = |key: &str| -> Result<Option<u64>, Fault> {
-            Ok(general.number::<u64>(key)?.map(|us| us.div_ceil(1000)))
+/// Key spaces of 5.x: one for each length that values have, by its share of them.
+fn keyspaces(old: Vec<Space>, lost: &mut Vec<String>) -> Vec<Keyspace> {
+    let mut split = Vec::new();
+    for (n, mut space) in (1..).zip(old) {
+        if space.batch_size > 1 {
+            lost.push("batch_size: a get has one key".to_owned());
+        }
+        let klen = space.length.unwrap_or(1);
+        let ttl = space.commands.iter().map(|command| command.ttl).fold(space.ttl, u32::max);
+        let mut new = Keyspace {
+            weight: space.weight.unwrap_or(1),
+            klen: Some(klen),
+            nkeys: Some(space.count.unwrap_or_else(|| room(klen))),
+            key_distribution: space.key_distribution.converted(lost),
+            ttl: (ttl > 0).then(|| format!("{ttl}s")),
+            ..Keyspace::default()
         };
-        self.request_timeout_ms = milliseconds("request_timeout")?;
-        self.connect_timeout_ms = milliseconds("connect_timeout")?;
-        self.rate = general.number("request_ratelimit")?.unwrap_or(0);
-        self.endpoints = match general.texts("endpoints")? {
-            Some(endpoints) => endpoints,
-            None => general.text("endpoint")?.into_iter().collect(),
-        };
-        if general.float("warmup_hitrate").is_ok_and(|rate| rate.is_some()) {
-            self.lost.push("warmup_hitrate: --ks-fill writes every key before the run".to_owned());
-        }
-        self.lost.extend(general.unknown());
-        self.spaces(root)
-    }
-
-    fn four(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
-        let section = |key: &str| {
-            root.table(key)?.ok_or_else(|| root.broken("", format!("[{key}] is missing")))
-        };
-        let general = section("general")?;
-        self.general(&general)?;
-        self.threads = general.number("threads")?.unwrap_or(1);
-        self.lost.extend(general.unknown());
-        let target = section("target")?;
-        self.endpoints = target.texts("endpoints")?.unwrap_or_default();
-        self.lost.extend(target.unknown());
-        self.poolsize = self.threads;
-        if let Some(connection) = root.table("connection")? {
-            // There, of each thread.
-            let of_thread = connection.number::<u64>("poolsize")?.unwrap_or(1);
-            self.poolsize = self.threads.saturating_mul(of_thread);
-            self.lost.extend(connection.unknown());
-        }
-        if let Some(request) = root.table("request")? {
-            self.rate = request.number("ratelimit")?.unwrap_or(0);
-            self.lost.extend(request.unknown());
-        }
-        root.has("debug");
-        self.spaces(root)
-    }
-
-    /// Key spaces of 3.x and 4.0: one for each length that values have, by its share of them.
-    fn spaces(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
-        let mut split = Vec::new();
-        for space in root.tables("keyspace", "keyspace")? {
-            let weight = space.number::<u64>("weight")?.unwrap_or(1);
-            let klen = space.number::<u64>("length")?.unwrap_or(1);
-            let count = match space.number("count")? {
-                Some(count) => Some(count),
-                None => space.number("cardinality")?,
-            };
-            let nkeys = count.unwrap_or_else(|| room(klen));
-            let mut ttl_s = space.number("ttl")?.unwrap_or(0);
-            let mut given = Vec::new();
-            for command in space.tables("commands", "command")? {
-                let name = match command.text("verb")? {
-                    Some(verb) => verb,
-                    None => command.required("action", command.text("action")?)?,
-                };
-                given.push((name, command.number::<u64>("weight")?.unwrap_or(1)));
-                ttl_s = ttl_s.max(command.number("ttl")?.unwrap_or(0));
-                self.lost.extend(command.unknown());
-            }
-            let commands = self.verbs(&space, &given);
-            let mut values = Vec::new();
-            for value in space.tables("values", "value")? {
-                let len = value.number::<u64>("length")?.unwrap_or(1);
-                values.push((Some(len), value.number::<u64>("weight")?.unwrap_or(1)));
-                self.lost.extend(value.unknown());
-            }
-            if values.is_empty() {
-                values.push((None, 1));
-            }
-            if space.number::<u64>("batch_size")?.unwrap_or(1) > 1 {
-                self.lost.push("batch_size: a get has one key".to_owned());
-            }
-            let zipf = self.is_zipf(&space)?;
-            let all = values.iter().map(|(_, of_value)| of_value).sum::<u64>().max(1);
-            for (vlen, of_value) in values {
-                let commands = commands.clone();
-                let space = Space { weight, klen, nkeys, vlen, zipf, ttl_s, commands };
-                split.push((space, of_value, all));
-            }
-            self.lost.extend(space.unknown());
-        }
-        self.keyspaces = in_shares(split);
-        Ok(())
-    }
-
-    /// Returns whether keys of a space follow Zipf's law, as a table of 4.0 says, or a word.
-    fn is_zipf(&mut self, space: &Table<'_, '_>) -> Result<bool, Fault> {
-        let model = match space.table("key_distribution") {
-            Ok(Some(distribution)) => {
-                if distribution.has("parameters") {
-                    self.lost
-                        .push("key_distribution parameters: the exponent is 1 in 5.x".to_owned());
-                }
-                let model = distribution.text("model")?;
-                self.lost.extend(distribution.unknown());
-                model
-            }
-            Ok(None) => None,
-            Err(_) => space.text("key_distribution")?,
-        };
-        match model.map(|model| model.to_lowercase()).as_deref() {
-            None | Some("uniform") => Ok(false),
-            Some("zipf") => Ok(true),
-            Some(other) => {
-                self.lost.push(format!("key_distribution {other}: keys are drawn uniformly"));
-                Ok(false)
-            }
-        }
-    }
-
-    /// Returns those of these commands that 5.x has.
-    fn verbs(
-        &mut self,
-        table: &Table<'_, '_>,
-        given: &[(String, u64)],
-    ) -> Vec<(&'static str, u64)> {
-        let mut known = Vec::new();
-        for (name, weight) in given {
-            let name = if name == "lrange" { "list_fetch" } else { name };
+        for Action { verb, weight, .. } in space.commands {
+            let name = if verb == "lrange" { "list_fetch" } else { &verb };
             match Verb::named(name).filter(|verb| verb.refused().is_none()) {
-                Some(verb) => known.push((verb.name(), *weight)),
-                None => self.lost.push(format!("{}: unknown verb {name}", table.name)),
+                Some(verb) => {
+                    let weight = weight.unwrap_or(1);
+                    new.commands.push(Command { verb, weight, ..Command::default() });
+                }
+                None => lost.push(format!("keyspace {n}: unknown verb {name}")),
             }
         }
-        known
+        if space.values.is_empty() {
+            space.values.push(Values::default());
+            if new.commands.iter().any(|command| command.verb.needs_value()) {
+                new.vlen = Some(VALUE_BYTES);
+                let why = format!("vlen is {VALUE_BYTES}, as it was by default");
+                lost.push(format!("no length of values: {why}"));
+            }
+        } else {
+            new.vlen = Some(VALUE_BYTES);
+        }
+        let parts = space.values.iter().map(|value| value.weight.unwrap_or(1));
+        let all = parts.clone().map(u64::from).sum::<u64>().max(1);
+        for (value, part) in space.values.iter().zip(parts) {
+            let vlen = value.length.or(new.vlen);
+            split.push((Keyspace { vlen, ..new.clone() }, part, all));
+        }
     }
+    in_shares(split)
+}
 
-    fn text(&self, source: &Source, version: Version) -> String {
-        let mut text =
-            format!("# Converted from {}, of rpc-perf {}.\n", source.name, version.name());
-        for lost in &self.lost {
-            let lost = lost.trim_start_matches("WARNING: ");
-            let _ = writeln!(text, "# Not converted: {}", lost.replace('\n', " "));
+impl Distribution {
+    /// The distribution of 5.x, if that is not its default.
+    fn converted(&self, lost: &mut Vec<String>) -> Option<KeyDistribution> {
+        if self.parameters.is_some() {
+            lost.push("key_distribution parameters: the exponent is 1 in 5.x".to_owned());
         }
-        let endpoints: Vec<String> = match &self.endpoints[..] {
-            [] => vec![quoted("127.0.0.1:6379")],
-            all => all.iter().map(|endpoint| quoted(endpoint)).collect(),
-        };
-        let duration = self.interval_s.saturating_mul(self.windows);
-        let timeout = self.request_timeout_ms.unwrap_or(TIMEOUT_MS);
-        let _ = write!(
-            text,
-            "\n[general]\nprotocol = {}\ninterval = {}\nduration = {duration}\nadmin = {}\n\n[debug]\n\n\
-             [target]\nendpoints = [{}]\n\n[client]\nthreads = {}\npoolsize = {}\nconnect_timeout = {}\n\
-             request_timeout = {timeout}\n\n[workload]\nthreads = 1\n\n[workload.ratelimit]\n",
-            quoted(self.protocol),
-            self.interval_s,
-            quoted(self.admin.as_deref().unwrap_or("127.0.0.1:9090")),
-            endpoints.join(", "),
-            self.threads,
-            self.poolsize,
-            self.connect_timeout_ms.unwrap_or(TIMEOUT_MS),
-        );
-        if self.rate > 0 {
-            let _ = writeln!(text, "start = {}", self.rate);
+        match self.model.as_ref()?.to_lowercase().as_str() {
+            "zipf" => return Some(KeyDistribution::Zipf),
+            "uniform" => {}
+            other => lost.push(format!("key_distribution {other}: keys are drawn uniformly")),
         }
-        for Space { weight, klen, nkeys, vlen, zipf, ttl_s, commands } in &self.keyspaces {
-            let _ = write!(
-                text,
-                "\n[[workload.keyspace]]\nweight = {weight}\nklen = {klen}\nnkeys = {nkeys}\n"
-            );
-            if let Some(vlen) = vlen {
-                let _ = writeln!(text, "vlen = {vlen}");
-            }
-            if *zipf {
-                text += "key_distribution = \"zipf\"\n";
-            }
-            if *ttl_s > 0 {
-                let _ = writeln!(text, "ttl = \"{ttl_s}s\"");
-            }
-            text += "commands = [\n";
-            for (verb, weight) in commands {
-                let _ = writeln!(text, "    {{ verb = \"{verb}\", weight = {weight} }},");
-            }
-            text += "]\n";
-        }
-        text
+        None
     }
 }
 
 /// Parts of key spaces, each with the whole weight of its space, its part of it and all parts, with weights that
 /// leave each space its share of the load.
-fn in_shares(split: Vec<(Space, u64, u64)>) -> Vec<Space> {
+fn in_shares(split: Vec<(Keyspace, u32, u64)>) -> Vec<Keyspace> {
     let divided = |of: u128, by: u128| of / common_divisor(of, by) * by;
-    let whole = |all: u64| u128::from(all);
     // Beyond this, shares are rounded: weights are numbers of 32 bits.
-    let least = split.iter().fold(1, |least, (_, _, all)| divided(least, whole(*all)).min(1 << 64));
-    let weight = |(space, part, all): &(Space, u64, u64)| {
-        u128::from(space.weight).saturating_mul(whole(*part)).saturating_mul(least) / whole(*all)
+    let least =
+        split.iter().fold(1, |least, (_, _, all)| divided(least, u128::from(*all)).min(1 << 64));
+    let weight = |(space, part, all): &(Keyspace, u32, u64)| {
+        u128::from(space.weight).saturating_mul(u128::from(*part)).saturating_mul(least)
+            / u128::from(*all)
     };
     let most = split.iter().map(weight).max().unwrap_or(0);
     let scale = most.div_ceil(u128::from(u32::MAX)).max(1);
-    let weights: Vec<u64> = split
+    let weights: Vec<u32> = split
         .iter()
-        .map(|of| u64::try_from(weight(of).div_ceil(scale)).unwrap_or(u64::MAX))
+        .map(|of| u32::try_from(weight(of).div_ceil(scale)).unwrap_or(u32::MAX))
         .collect();
     let spaces = split.into_iter().map(|(space, ..)| space);
-    spaces.zip(weights).map(|(space, weight)| Space { weight, ..space }).collect()
+    spaces.zip(weights).map(|(space, weight)| Keyspace { weight, ..space }).collect()
 }
 
 /// The greatest that divides both.
@@ -372,21 +323,22 @@ fn common_divisor(a: u128, b: u128) -> u128 {
 }
 
 /// Returns the protocol, by its older names.
-fn protocol(general: &Table<'_, '_>) -> Result<&'static str, Fault> {
-    let name = general.text("protocol")?.unwrap_or_else(|| "memcache".to_owned());
-    match name.as_str() {
-        "memcache" => Ok("memcache"),
-        "ping" => Ok("ping"),
-        "resp" | "redis" | "redis-resp" | "redis_resp" | "redis-inline" | "redis_inline" => {
-            Ok("resp")
+fn protocol(old: &OlderConfig, file: &Document<'_>) -> Result<Protocol, Fault> {
+    match old.general.protocol.as_deref() {
+        None | Some("memcache") => Ok(Protocol::Memcache),
+        Some("ping") => Ok(Protocol::Ping),
+        Some("resp" | "redis" | "redis-resp" | "redis_resp" | "redis-inline" | "redis_inline") => {
+            Ok(Protocol::Resp)
         }
-        _ => Err(general.refused("protocol", format!("{name}: 5.x does not speak it"))),
+        Some(name) => {
+            Err(file.refused("[general] protocol", format!("{name}: 5.x does not speak it")))
+        }
     }
 }
 
 /// Keys that there are of a length, of letters alone, but no more than fit in memory there.
-fn room(klen: u64) -> u64 {
-    52u64.saturating_pow(klen.try_into().unwrap_or(u32::MAX)).min(KEYS_MOST)
+fn room(klen: u32) -> u32 {
+    52u32.saturating_pow(klen).min(KEYS_MOST)
 }
 
 #[cfg(test)]

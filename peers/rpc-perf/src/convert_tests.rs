@@ -22,10 +22,10 @@ fn a_file_of_4_keeps_its_rate_connections_and_commands() {
          { verb = 'get', weight = 8 }, { verb = 'set', weight = 2 }]\nlength = 3\n\
          values = [{ length = 16 }]\nttl = 0\nbatch_size = 1\n",
     );
-    assert_eq!((config.interval_s, config.duration_s), (60, 300));
+    assert_eq!((config.general.interval, config.general.duration), (60, 300));
     assert_eq!((config.client.poolsize, config.client.threads), (100, 4));
-    assert_eq!(config.keyspaces[0].keys.count, 52 * 52 * 52);
-    assert_eq!(config.keyspaces[0].commands.len(), 2);
+    assert_eq!(config.workload.keyspace[0].keys().count, 52 * 52 * 52);
+    assert_eq!(config.workload.keyspace[0].commands.len(), 2);
     assert!(text.contains("start = 50000") && text.contains("general] service"), "{text}");
 }
 
@@ -37,9 +37,9 @@ fn a_file_of_3_has_a_keyspace_for_each_length_of_values() {
          count = 10_000\nweight = 9\ncommands = [{ action = 'get', weight = 4 }, { action = 'set' }]\n\
          values = [{ length = 64, weight = 8 }, { length = 128, weight = 1 }]\n",
     );
-    let spaces = config.keyspaces.iter().map(|space| (space.weight, space.keys.count));
+    let spaces = config.workload.keyspace.iter().map(|space| (space.weight, space.keys().count));
     assert_eq!(spaces.collect::<Vec<_>>(), [(72, 10_000), (9, 10_000)]);
-    assert_eq!((config.client.poolsize, config.client.request_timeout_ms), (6, 200));
+    assert_eq!((config.client.poolsize, config.client.request_timeout), (6, 200));
     assert!(text.contains("--ks-fill"), "{text}");
 }
 
@@ -57,7 +57,7 @@ fn four(values: &str, more: &str) -> String {
 fn a_keyspace_that_is_split_keeps_its_share() {
     let weights = |values: &str| {
         let (_, config) = convert(&four(values, ""));
-        config.keyspaces.iter().map(|space| space.weight).collect::<Vec<_>>()
+        config.workload.keyspace.iter().map(|space| space.weight).collect::<Vec<_>>()
     };
     assert_eq!(weights("{ length = 16, weight = 3 }, { length = 1024, weight = 1 }"), [3, 1, 12]);
     assert_eq!(weights("{ length = 16 }"), [1, 3]);
@@ -91,7 +91,7 @@ fn what_is_written_can_be_carried_out() {
         "{text}"
     );
     assert_eq!(
-        (config.duration_s, text.contains("# Not converted: windows = 0")),
+        (config.general.duration, text.contains("# Not converted: windows = 0")),
         (50, true),
         "{text}"
     );
@@ -110,7 +110,7 @@ fn a_file_of_2_has_its_rates_as_weights() {
          [[workload]]\nmethod = 'set'\nrate = 10000\n[[workload.parameter]]\nsize = 3\n\
          [[workload.parameter]]\nsize = 4\n",
     );
-    let weights: Vec<u32> = config.keyspaces.iter().map(|space| space.weight).collect();
+    let weights: Vec<u32> = config.workload.keyspace.iter().map(|space| space.weight).collect();
     assert_eq!(weights, [40_000, 10_000]);
     assert!(text.contains("start = 50000") && text.contains("set endpoints"), "{text}");
     assert!(

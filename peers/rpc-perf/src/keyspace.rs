@@ -3,25 +3,49 @@
 
 use std::time::Duration;
 
-use super::config::Protocol;
+use serde::{Deserialize, Serialize};
+
+use super::config::{Protocol, flag};
+use super::document::Document;
 use super::fault::Fault;
-use super::table::Table;
 use super::verb::Verb;
 
 /// A key space.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Keyspace {
     /// Name in errors.
+    #[serde(skip)]
     pub(super) name: String,
+    #[serde(default = "one")]
     pub(super) weight: u32,
-    pub(super) keys: Names,
-    pub(super) zipf: bool,
-    /// Fields, elements and members.
-    pub(super) inner: Names,
-    pub(super) value: Value,
-    pub(super) ttl: Option<Duration>,
-    /// Commands that are sent at all.
+    pub(super) klen: Option<u32>,
+    pub(super) nkeys: Option<u32>,
+    pub(super) inner_keys_nkeys: Option<u32>,
+    pub(super) inner_keys_klen: Option<u32>,
+    pub(super) vlen: Option<u32>,
+    pub(super) vkind: Option<ValueKind>,
+    pub(super) compression_ratio: Option<f64>,
+    pub(super) key_distribution: Option<KeyDistribution>,
+    pub(super) ttl: Option<String>,
+    /// Commands; once checked, only those that are sent at all.
     pub(super) commands: Vec<Command>,
+}
+
+/// Type of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ValueKind {
+    Bytes,
+    I64,
+}
+
+/// Distribution of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum KeyDistribution {
+    Uniform,
+    Zipf,
 }
 
 /// Different texts of one length.
@@ -43,15 +67,18 @@ pub(super) enum Value {
 }
 
 /// A command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Command {
     pub(super) verb: Verb,
+    #[serde(default = "one")]
     pub(super) weight: u32,
-    pub(super) cardinality: u32,
+    pub(super) cardinality: Option<u32>,
     pub(super) truncate: Option<u32>,
-    pub(super) start: i32,
-    pub(super) end: i32,
-    pub(super) by_score: bool,
+    pub(super) start: Option<i32>,
+    pub(super) end: Option<i32>,
+    #[serde(default, deserialize_with = "flag")]
+    pub(super) by_score: Option<bool>,
 }
 
 /// Digits and letters that keys are of.
@@ -63,87 +90,97 @@ const VALUE_MAX: u32 = 1 << 30;
 /// Maximum number of fields, elements or members of a command.
 const CARDINALITY_MAX: u32 = 64;
 
-/// Reads a key space.
-///
-/// # Errors
-/// Returns an error if it makes no sense.
-pub(super) fn read(
-    table: &Table<'_, '_>,
-    protocol: Protocol,
-    remarks: &mut Vec<String>,
-) -> Result<Keyspace, Fault> {
-    let keys = names(table, "nkeys", "klen")?;
-    let inner_given = (table.has("inner_keys_nkeys"), table.has("inner_keys_klen"));
-    let inner = match inner_given {
-        (true, true) => names(table, "inner_keys_nkeys", "inner_keys_klen")?,
-        _ => Names { count: 1, len: 1 },
-    };
-    let zipf = match table.text("key_distribution")?.as_deref() {
-        None | Some("uniform") => false,
-        Some("zipf") => true,
-        Some(_) => {
-            return Err(table.broken("key_distribution", "expected \"uniform\" or \"zipf\""));
+impl Keyspace {
+    /// Holds it to the rules.
+    ///
+    /// # Errors
+    /// Returns an error if it makes no sense.
+    pub(super) fn check(
+        &mut self,
+        protocol: Protocol,
+        file: &Document<'_>,
+        remarks: &mut Vec<String>,
+    ) -> Result<(), Fault> {
+        let refused =
+            |key: &str, why: String| Err(file.refused(&format!("{} {key}", self.name), why));
+        for (names, count, len) in [
+            (Some(self.keys()), "nkeys", "klen"),
+            (self.inner_given(), "inner_keys_nkeys", "inner_keys_klen"),
+        ] {
+            match names {
+                Some(Names { count: 0, .. }) => return refused(count, "from 1 on".to_owned()),
+                Some(names) if u64::from(names.count) > names.room() => {
+                    let (letters, room, given) = (names.len, names.room(), names.count);
+                    let why = format!(
+                        "{letters} letters and digits make {room} different texts, but {count} is {given}"
+                    );
+                    return refused(len, why);
+                }
+                _ => {}
+            }
         }
-    };
-    let vlen = table.number::<u32>("vlen")?;
-    let value = value(table, vlen.unwrap_or(0))?;
-    let ttl = table.text("ttl")?;
-    let ttl = ttl.map(|text| {
-        let time = humantime::parse_duration(&text).ok().filter(|time| time.as_millis() > 0);
-        time.ok_or_else(|| {
-            table.refused("ttl", format!("{text:?} is not a time of 1ms or more, such as \"15m\""))
-        })
-    });
-    let weight = table.number::<u32>("weight")?.unwrap_or(1);
-    let mut commands = Vec::new();
-    if !table.has("commands") {
-        return Err(table.broken("", "commands is missing"));
+        let is_bytes = self.vkind != Some(ValueKind::I64);
+        if is_bytes && self.vlen > Some(VALUE_MAX) {
+            return refused("vlen", format!("the maximum is {VALUE_MAX} bytes"));
+        }
+        if is_bytes && !(1.0..=100.0).contains(&self.ratio()) {
+            return refused("compression_ratio", "must be from 1.0 to 100.0".to_owned());
+        }
+        if let (Some(text), None) = (&self.ttl, self.ttl()) {
+            let why = format!("{text:?} is not a time of 1ms or more, such as \"15m\"");
+            return refused("ttl", why);
+        }
+        for (n, command) in (1..).zip(&self.commands) {
+            let name = format!("{} command {n}", self.name);
+            remarks.extend(command.without_range(&name));
+            command.check(&name, self, protocol, file)?;
+        }
+        if self.weight > 0 && self.commands.iter().all(|command| command.weight == 0) {
+            return refused("commands", "no command has a weight above 0".to_owned());
+        }
+        let len = self.keys().len;
+        if protocol == Protocol::Memcache && !(1..=MEMCACHE_KEY_MAX).contains(&len) {
+            let why = format!("memcached keys have 1 to {MEMCACHE_KEY_MAX} bytes");
+            return refused("klen", why);
+        }
+        self.commands.retain(|command| command.weight > 0);
+        Ok(())
     }
-    for entry in table.tables("commands", &format!("{} command", table.name))? {
-        let command = command(&entry, remarks)?;
-        remarks.extend(entry.unknown());
-        let inner = (inner, inner_given == (true, true));
-        check(&entry, command, protocol, inner, (value, vlen.is_some()))?;
-        commands.extend((command.weight > 0).then_some(command));
-    }
-    if weight > 0 && commands.is_empty() {
-        return Err(table.refused("commands", "no command has a weight above 0"));
-    }
-    if protocol == Protocol::Memcache && !(1..=MEMCACHE_KEY_MAX).contains(&keys.len) {
-        let why = format!("memcached keys have 1 to {MEMCACHE_KEY_MAX} bytes");
-        return Err(table.refused("klen", why));
-    }
-    Ok(Keyspace {
-        name: table.name.clone(),
-        weight,
-        keys,
-        zipf,
-        inner,
-        value,
-        ttl: ttl.transpose()?,
-        commands,
-    })
-}
 
-/// Reads a number of names and their length, which must be enough for them.
-fn names(table: &Table<'_, '_>, count: &str, len: &str) -> Result<Names, Fault> {
-    let names = Names {
-        count: table.number::<u32>(count)?.unwrap_or(1),
-        len: table.number::<u32>(len)?.unwrap_or(0),
-    };
-    if names.count == 0 {
-        return Err(table.refused(count, "from 1 on"));
+    /// Its keys.
+    pub(super) fn keys(&self) -> Names {
+        Names { count: self.nkeys.unwrap_or(1), len: self.klen.unwrap_or(0) }
     }
-    if u64::from(names.count) > names.room() {
-        let why = format!(
-            "{} letters and digits make {} different texts, but {count} is {}",
-            names.len,
-            names.room(),
-            names.count
-        );
-        return Err(table.refused(len, why));
+
+    /// Fields, elements and members.
+    pub(super) fn inner(&self) -> Names {
+        self.inner_given().unwrap_or(Names { count: 1, len: 1 })
     }
-    Ok(names)
+
+    fn inner_given(&self) -> Option<Names> {
+        Some(Names { count: self.inner_keys_nkeys?, len: self.inner_keys_klen? })
+    }
+
+    /// Values that are stored under its keys.
+    pub(super) fn value(&self) -> Value {
+        match self.vkind {
+            Some(ValueKind::I64) => Value::Number,
+            _ => Value::Bytes {
+                len: self.vlen.unwrap_or(0),
+                ratio_percent: (self.ratio() * 100.0).round() as u32,
+            },
+        }
+    }
+
+    fn ratio(&self) -> f64 {
+        self.compression_ratio.unwrap_or(1.0)
+    }
+
+    /// Lifetime of its keys.
+    pub(super) fn ttl(&self) -> Option<Duration> {
+        let time = humantime::parse_duration(self.ttl.as_ref()?).ok();
+        time.filter(|time| time.as_millis() > 0)
+    }
 }
 
 impl Names {
@@ -153,101 +190,76 @@ impl Names {
     }
 }
 
-fn value(table: &Table<'_, '_>, len: u32) -> Result<Value, Fault> {
-    let ratio = table.float("compression_ratio")?.unwrap_or(1.0);
-    match table.text("vkind")?.as_deref() {
-        Some("i64") => return Ok(Value::Number),
-        None | Some("bytes") => {}
-        Some(_) => return Err(table.broken("vkind", "expected \"bytes\" or \"i64\"")),
+impl Command {
+    /// Number of fields, elements or members.
+    pub(super) fn count(&self) -> u32 {
+        self.cardinality.unwrap_or(1)
     }
-    if len > VALUE_MAX {
-        return Err(table.refused("vlen", format!("the maximum is {VALUE_MAX} bytes")));
-    }
-    match (1.0..=100.0).contains(&ratio) {
-        true => Ok(Value::Bytes { len, ratio_percent: (ratio * 100.0).round() as u32 }),
-        false => Err(table.refused("compression_ratio", "must be from 1.0 to 100.0")),
-    }
-}
 
-fn command(entry: &Table<'_, '_>, remarks: &mut Vec<String>) -> Result<Command, Fault> {
-    let name = entry.required("verb", entry.text("verb")?)?;
-    let verb = Verb::named(&name)
-        .ok_or_else(|| entry.broken("verb", format!("{name:?} is not a verb of a keyspace")))?;
-    let ranges = ["start", "end", "by_score"].map(|key| entry.has(key));
-    if verb != Verb::SortedSetRange && ranges.contains(&true) {
-        remarks.push(format!(
-            "WARNING: {} {name}: start, end and by_score are of zrange alone",
-            entry.name
-        ));
+    /// Returns a remark about a range that means nothing.
+    fn without_range(&self, entry: &str) -> Option<String> {
+        let has_range = self.start.is_some() || self.end.is_some() || self.by_score.is_some();
+        let name = self.verb.name();
+        (has_range && self.verb != Verb::SortedSetRange).then(|| {
+            format!("WARNING: {entry} {name}: start, end and by_score are of zrange alone")
+        })
     }
-    Ok(Command {
-        verb,
-        weight: entry.number("weight")?.unwrap_or(1),
-        cardinality: entry.number("cardinality")?.unwrap_or(1),
-        truncate: entry.number("truncate")?,
-        start: entry.number("start")?.unwrap_or(0),
-        end: entry.number("end")?.unwrap_or(-1),
-        by_score: entry.flag("by_score")?.unwrap_or(false),
-    })
-}
 
-/// Holds a command to the rules.
-fn check(
-    entry: &Table<'_, '_>,
-    command: Command,
-    protocol: Protocol,
-    (inner, inner_given): (Names, bool),
-    (value, has_vlen): (Value, bool),
-) -> Result<(), Fault> {
-    let Command { verb, cardinality, truncate, .. } = command;
-    let name = verb.name();
-    let needs_vlen = matches!(verb, Verb::Set | Verb::HashSet);
-    if needs_vlen && !has_vlen && value != Value::Number {
-        return Err(entry.refused("verb", format!("{name}: the keyspace requires vlen")));
-    }
-    if cardinality == 0 {
-        return Err(entry.refused("cardinality", "must be at least 1"));
-    }
-    if cardinality > 1 && !verb.takes_several() {
-        return Err(entry.refused("cardinality", format!("{name} has exactly one")));
-    }
-    if cardinality > CARDINALITY_MAX {
-        let why = format!("the maximum is {CARDINALITY_MAX}");
-        return Err(entry.refused("cardinality", why));
-    }
-    if truncate.is_some() && !verb.pushes() {
-        let why = "only lists that are pushed to can be truncated";
-        return Err(entry.refused("truncate", format!("{name}: {why}")));
-    }
-    if truncate == Some(0) {
-        return Err(entry.refused("truncate", "must be at least 1"));
-    }
-    // It has a field of its own where none is named.
-    if verb.has_inner_key() && verb != Verb::HashIncrement && !inner_given {
-        let why = format!("{name}: the keyspace requires inner_keys_nkeys and inner_keys_klen");
-        return Err(entry.refused("verb", why));
-    }
-    if !verb.pushes() && verb.has_inner_key() && cardinality > inner.count {
-        let why = format!("{cardinality} different ones, but inner_keys_nkeys is {}", inner.count);
-        return Err(entry.refused("cardinality", why));
-    }
-    if command.weight == 0 {
-        return Ok(());
-    }
-    let spoken = match protocol {
-        Protocol::Resp => true,
-        Protocol::Memcache => {
-            matches!(verb, Verb::Get | Verb::Set | Verb::Add | Verb::Replace | Verb::Delete)
+    /// Holds it to the rules.
+    fn check(
+        &self,
+        entry: &str,
+        keyspace: &Keyspace,
+        protocol: Protocol,
+        file: &Document<'_>,
+    ) -> Result<(), Fault> {
+        let refused = |key: &str, why: String| Err(file.refused(&format!("{entry} {key}"), why));
+        let (verb, cardinality) = (self.verb, self.count());
+        let name = verb.name();
+        if verb.needs_value() && keyspace.vlen.is_none() && keyspace.value() != Value::Number {
+            return refused("verb", format!("{name}: the keyspace requires vlen"));
         }
-        Protocol::Ping => verb == Verb::Ping,
-    };
-    if !spoken {
-        let protocol = protocol.shown().to_lowercase();
-        let why = format!("the protocol {protocol} has no {name}");
-        return Err(entry.refused("verb", why));
+        if cardinality == 0 {
+            return refused("cardinality", "must be at least 1".to_owned());
+        }
+        if cardinality > 1 && !verb.takes_several() {
+            return refused("cardinality", format!("{name} has exactly one"));
+        }
+        if cardinality > CARDINALITY_MAX {
+            return refused("cardinality", format!("the maximum is {CARDINALITY_MAX}"));
+        }
+        if self.truncate.is_some() && !verb.pushes() {
+            let why = "only lists that are pushed to can be truncated";
+            return refused("truncate", format!("{name}: {why}"));
+        }
+        if self.truncate == Some(0) {
+            return refused("truncate", "must be at least 1".to_owned());
+        }
+        // It has a field of its own where none is named.
+        let needs_inner = verb.has_inner_key() && verb != Verb::HashIncrement;
+        if needs_inner && keyspace.inner_given().is_none() {
+            let why = "the keyspace requires inner_keys_nkeys and inner_keys_klen";
+            return refused("verb", format!("{name}: {why}"));
+        }
+        let inner = keyspace.inner().count;
+        if !verb.pushes() && verb.has_inner_key() && cardinality > inner {
+            let why = format!("{cardinality} different ones, but inner_keys_nkeys is {inner}");
+            return refused("cardinality", why);
+        }
+        if self.weight == 0 {
+            return Ok(());
+        }
+        if !verb.is_of(protocol) {
+            let protocol = format!("{protocol:?}").to_lowercase();
+            return refused("verb", format!("the protocol {protocol} has no {name}"));
+        }
+        match verb.refused() {
+            Some(why) => refused("verb", format!("{name}: {why}")),
+            None => Ok(()),
+        }
     }
-    match verb.refused() {
-        Some(why) => Err(entry.refused("verb", format!("{name}: {why}"))),
-        None => Ok(()),
-    }
+}
+
+fn one() -> u32 {
+    1
 }

@@ -1,6 +1,6 @@
 //! The command line and the files of `rpc-perf`.
 //!
-//! [`words`] reads the command line, [`config`], [`keyspace`] and [`rate`] the file (a [`table`] at a time),
+//! [`words`] reads the command line; [`config`], [`keyspace`] and [`rate`] are the file, which [`document`] reads;
 //! [`commands`] turns verbs into commands, [`plan`] makes a plan of all that, [`translation`] combines it with
 //! keystorm's own options, and [`output`] prints windows while it runs. Settings that are not supported are
 //! refused by name; docs/rpc-perf.md lists the differences.
@@ -9,13 +9,13 @@ mod admin;
 mod commands;
 mod config;
 mod convert;
+mod document;
 mod fault;
 mod keyspace;
 mod layout;
 mod output;
 mod plan;
 mod rate;
-mod table;
 mod translation;
 mod verb;
 mod versions;
@@ -94,22 +94,3 @@ const HELP: &str = "Usage: rpc-perf FILE.toml [OPTIONS]
 
 docs/rpc-perf.md lists the differences from rpc-perf.
 ";
-
-#[cfg(test)]
-mod tests {
-    use toml::de::DeTable;
-
-    use super::fault::Fault;
-    use super::table::Table;
-    use cli::workload_file::Source;
-
-    /// Reads a text as a table.
-    pub(super) fn table<T>(
-        text: &str,
-        read: impl FnOnce(&Table<'_, '_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let source = Source { name: "a.toml".to_owned(), text: text.to_owned(), is_preset: false };
-        let parsed = DeTable::parse(&source.text).unwrap();
-        read(&Table::root(&source, parsed.get_ref()))
-    }
-}

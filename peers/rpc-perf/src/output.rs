@@ -18,14 +18,14 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
-use super::config::{Config, Metrics, MetricsFormat};
+use super::config::{Config, Histogram, Metrics, MetricsFormat, Protocol};
 use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The reports of a run, and where each goes.
 pub(super) struct Reports {
-    protocol: &'static str,
+    protocol: Protocol,
     interval_s: u64,
     windows: u64,
     metrics: Option<Metrics>,
@@ -39,11 +39,11 @@ impl Reports {
     /// Returns the reports of a file whose operations have these roles, carried out by `several` clients or one.
     pub(super) fn new(config: &Config, roles: Vec<Role>, several: bool) -> Self {
         Self {
-            protocol: config.protocol.shown(),
-            interval_s: config.interval_s,
-            windows: config.duration_s / config.interval_s,
+            protocol: config.general.protocol,
+            interval_s: config.general.interval.into(),
+            windows: (config.general.duration / config.general.interval).into(),
             metrics: config.metrics.clone(),
-            admin: config.admin.clone(),
+            admin: config.general.admin.clone(),
             roles,
             several,
         }
@@ -82,13 +82,13 @@ impl ToolOutput for Reports {
 
 /// The lines before the first window. A run has no report behind its windows.
 struct Head {
-    protocol: &'static str,
+    protocol: Protocol,
 }
 
 impl Format for Head {
     fn begin(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
         let now = SystemTime::now();
-        let protocol = stamped(now, &format!("Protocol: {}", self.protocol));
+        let protocol = stamped(now, &format!("Protocol: {:?}", self.protocol));
         let version = stamped(now, &format!("rpc-perf {VERSION}"));
         out.write_all((protocol + &version).as_bytes())?;
         out.flush()
@@ -144,7 +144,7 @@ impl File {
         let every_ns = u64::try_from(metrics.interval.as_nanos()).unwrap_or(u64::MAX);
         let every_ns = every_ns.div_ceil(INTERVAL_NS).saturating_mul(INTERVAL_NS);
         let (written, next_ns) = (Ok(()), every_ns);
-        let Metrics { sparse, format, .. } = *metrics;
+        let (sparse, format) = (metrics.histogram == Histogram::Sparse, metrics.format);
         Ok(Self { text, path, written, every_ns, next_ns, sparse, format })
     }
 
@@ -297,8 +297,9 @@ mod tests {
         let metrics = Metrics {
             output: path.display().to_string(),
             interval: Duration::from_millis(300),
-            sparse: true,
+            histogram: Histogram::Sparse,
             format: MetricsFormat::Json,
+            batch_size: None,
         };
         let mut file = File::create(&metrics).unwrap();
         // Every half a second, as figures come in quarters.

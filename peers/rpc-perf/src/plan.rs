@@ -12,7 +12,7 @@ use workload::{
 use super::commands::Writer;
 use super::config::Config;
 use super::fault::{Fault, rule};
-use super::keyspace::{Keyspace, Value};
+use super::keyspace::{KeyDistribution, Keyspace, Value};
 use super::verb::{Kind, Verb};
 use crate::layout::Role;
 
@@ -24,14 +24,17 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
     let values = one_value(config);
     let firsts = firsts(config)?;
     let (mut operations, mut roles) = (Vec::new(), Vec::new());
-    let all: f64 = config.keyspaces.iter().map(|keyspace| f64::from(keyspace.weight)).sum();
+    let all: f64 = config.workload.keyspace.iter().map(|keyspace| f64::from(keyspace.weight)).sum();
     if all == 0.0 {
         return Err(rule("[[workload.keyspace]]: no keyspace has a weight above 0"));
     }
-    for (keyspace, first) in config.keyspaces.iter().zip(firsts) {
+    for (keyspace, first) in config.workload.keyspace.iter().zip(firsts) {
         let keys = keys(keyspace, first)?;
-        let writer =
-            Writer { protocol: config.protocol, keyspace, plan_has_values: values.is_some() };
+        let writer = Writer {
+            protocol: config.general.protocol,
+            keyspace,
+            plan_has_values: values.is_some(),
+        };
         let own: f64 = keyspace.commands.iter().map(|command| f64::from(command.weight)).sum();
         for command in &keyspace.commands {
             let share = f64::from(keyspace.weight) / all * f64::from(command.weight) / own;
@@ -49,7 +52,7 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
             roles.push(role(command.verb));
         }
     }
-    let bytes = config.keyspaces.iter().map(|keyspace| match keyspace.value {
+    let bytes = config.workload.keyspace.iter().map(|keyspace| match keyspace.value() {
         Value::Bytes { len, .. } => u64::from(len),
         Value::Number => 19,
     });
@@ -81,7 +84,7 @@ fn one_value(config: &Config) -> Option<ValueSpec> {
     let stores = |keyspace: &&Keyspace| {
         keyspace.weight > 0 && keyspace.commands.iter().any(|command| command.verb.has_value())
     };
-    let mut values = config.keyspaces.iter().filter(stores).map(|keyspace| keyspace.value);
+    let mut values = config.workload.keyspace.iter().filter(stores).map(Keyspace::value);
     let first = values.next()?;
     let Value::Bytes { len: len @ 1.., ratio_percent } = first else { return None };
     let content = match ratio_percent {
@@ -100,14 +103,14 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
         keyspace.commands.iter().find_map(|command| command.verb.kind())
     };
     let mut most: BTreeMap<(u32, Option<Kind>), u64> = BTreeMap::new();
-    for keyspace in &config.keyspaces {
-        let held = most.entry((keyspace.keys.len, kind(keyspace))).or_default();
-        *held = (*held).max(keyspace.keys.count.into());
+    for keyspace in &config.workload.keyspace {
+        let held = most.entry((keyspace.keys().len, kind(keyspace))).or_default();
+        *held = (*held).max(keyspace.keys().count.into());
     }
     let first = |keyspace: &Keyspace| {
-        let own = (keyspace.keys.len, kind(keyspace));
+        let own = (keyspace.keys().len, kind(keyspace));
         let before = most.range((own.0, None)..own).map(|(_, count)| count).sum::<u64>();
-        if before + u64::from(keyspace.keys.count) <= keyspace.keys.room() {
+        if before + u64::from(keyspace.keys().count) <= keyspace.keys().room() {
             return Ok(before);
         }
         Err(rule(format!(
@@ -115,16 +118,19 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
              only {}; choose another klen",
             keyspace.name,
             own.0,
-            keyspace.keys.room()
+            keyspace.keys().room()
         )))
     };
-    config.keyspaces.iter().map(first).collect()
+    config.workload.keyspace.iter().map(first).collect()
 }
 
 fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
-    let draw: KeyDist =
-        if keyspace.zipf { "zipf:1".parse().map_err(rule)? } else { KeyDist::UNIFORM };
-    let mut keys = KeySpace::new(Some(keyspace.keys.count.into()), draw);
+    let draw: KeyDist = if keyspace.key_distribution == Some(KeyDistribution::Zipf) {
+        "zipf:1".parse().map_err(rule)?
+    } else {
+        KeyDist::UNIFORM
+    };
+    let mut keys = KeySpace::new(Some(keyspace.keys().count.into()), draw);
     keys.numbered.first = first;
     Ok(keys)
 }

@@ -1,26 +1,39 @@
 //! `[workload.ratelimit]`: a rate, or a ramp of steps.
 
+use serde::{Deserialize, Serialize};
 use spec::Rate;
 use workload::random::draw;
 use workload::{Stage, limits};
 
+use super::document::Document;
 use super::fault::Fault;
-use super::table::Table;
 
 /// Rate at which requests are sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Ratelimit {
-    /// Requests per second, one after another; none for as fast as replies come.
-    rates: Vec<u32>,
-    /// Time that each holds, in seconds, if there are several.
-    each_s: u32,
-    after: AfterLastRate,
-    shuffled: bool,
+    /// Requests per second; none, or 0, for as fast as replies come.
+    pub(super) start: Option<u32>,
+    /// The last rate of a ramp, the distance of two, and the time that each holds in seconds.
+    pub(super) end: Option<u32>,
+    pub(super) step: Option<u32>,
+    pub(super) interval: Option<u32>,
+    pub(super) ramp: Option<Ramp>,
+    pub(super) on_ramp_completion: Option<AfterLastRate>,
+}
+
+/// Order of the rates of a ramp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Ramp {
+    Linear,
+    Shuffled,
 }
 
 /// Continuation after the last rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AfterLastRate {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AfterLastRate {
     Stable,
     Loop,
     Mirror,
@@ -29,71 +42,40 @@ enum AfterLastRate {
 const NS_PER_S: u64 = 1_000_000_000;
 
 impl Ratelimit {
-    /// Reads it: a table, or a number as in 5.0 to 5.3.
-    pub(super) fn read(workload: &Table<'_, '_>, remarks: &mut Vec<String>) -> Result<Self, Fault> {
-        let one = |rate: u32| Self {
-            rates: Some(rate).filter(|rate| *rate > 0).into_iter().collect(),
-            each_s: 0,
-            after: AfterLastRate::Stable,
-            shuffled: false,
-        };
-        if let Ok(Some(rate)) = workload.number::<u32>("ratelimit") {
-            return Ok(one(rate));
-        }
-        let table = workload.table("ratelimit")?;
-        let table = table.ok_or_else(|| workload.broken("", "[workload.ratelimit] is missing"))?;
-        let read = Self::from_table(&table, one)?;
-        remarks.extend(table.unknown());
-        Ok(read)
-    }
-
-    fn from_table(table: &Table<'_, '_>, one: impl Fn(u32) -> Self) -> Result<Self, Fault> {
-        let rate = |key| table.number::<u32>(key);
-        let start = rate("start")?.unwrap_or(0);
-        let shuffled = match table.text("ramp")?.as_deref() {
-            None | Some("linear") => false,
-            Some("shuffled") => true,
-            Some(_) => return Err(table.broken("ramp", "expected \"linear\" or \"shuffled\"")),
-        };
-        let after = match table.text("on_ramp_completion")?.as_deref() {
-            None | Some("stable") => AfterLastRate::Stable,
-            Some("loop") => AfterLastRate::Loop,
-            Some("mirror") => AfterLastRate::Mirror,
-            Some(_) => {
-                let why = "expected \"stable\", \"loop\" or \"mirror\"";
-                return Err(table.broken("on_ramp_completion", why));
-            }
-        };
-        let (end, step, each_s) = match (rate("end")?, rate("step")?, rate("interval")?) {
-            (None, None, None) => return Ok(one(start)),
+    /// Holds it to the rules.
+    ///
+    /// # Errors
+    /// Returns an error if it makes no sense.
+    pub(super) fn check(&self, file: &Document<'_>) -> Result<(), Fault> {
+        const SECTION: &str = "[workload.ratelimit]";
+        let start = self.start.unwrap_or(0);
+        let (end, step, each_s) = match (self.end, self.step, self.interval) {
+            (None, None, None) => return Ok(()),
             (Some(end), Some(step), Some(interval)) => (end, step, interval),
-            _ => return Err(table.refused("", "a ramp needs all of end, step and interval")),
+            _ => return Err(file.refused(SECTION, "a ramp needs all of end, step and interval")),
         };
+        let refused = |key: &str, why: &str| Err(file.refused(&format!("{SECTION} {key}"), why));
         for (key, value) in [("start", start), ("step", step), ("interval", each_s)] {
             if value == 0 {
-                return Err(table.refused(
-                    key,
-                    "start, step and interval of a ramp must be above \
-                    0",
-                ));
+                return refused(key, "start, step and interval of a ramp must be above 0");
             }
         }
         if end < start {
-            return Err(table.refused(
-                "end",
-                format!(
-                    "a ramp must end at its start, {start}, or \
-                above"
-                ),
-            ));
+            return refused("end", &format!("a ramp must end at its start, {start}, or above"));
         }
-        let rates: Vec<u32> =
-            (start..=end).step_by(step as usize).take(limits::STAGES_MAX + 1).collect();
-        if rates.len() > limits::STAGES_MAX {
-            let why = format!("the maximum is {} rates", limits::STAGES_MAX);
-            return Err(table.refused("step", why));
+        if (end - start) / step >= limits::STAGES_MAX as u32 {
+            return refused("step", &format!("the maximum is {} rates", limits::STAGES_MAX));
         }
-        Ok(Self { rates, each_s, after, shuffled })
+        Ok(())
+    }
+
+    /// Requests per second, one after another.
+    fn rates(&self) -> Vec<u32> {
+        match (self.start.unwrap_or(0), self.end, self.step) {
+            (0, ..) => Vec::new(),
+            (start, Some(end), Some(step)) => (start..=end).step_by(step as usize).collect(),
+            (start, ..) => vec![start],
+        }
     }
 
     /// Returns the rate of a run of `duration_s` seconds.
@@ -101,33 +83,29 @@ impl Ratelimit {
     /// # Errors
     /// Returns an error if there are more steps than a rate may have.
     pub(super) fn rate(&self, duration_s: u64, seed: u64) -> Result<Option<Rate>, Fault> {
-        let rates = match (&self.rates[..], self.shuffled) {
+        let rates = match (&self.rates()[..], self.ramp) {
             ([], _) => return Ok(None),
             ([rate], _) => return Ok(Some(Rate::constant(f64::from(*rate)))),
-            (rates, false) => rates.to_vec(),
-            (rates, true) => shuffled(rates.to_vec(), seed),
+            (rates, Some(Ramp::Shuffled)) => shuffled(rates.to_vec(), seed),
+            (rates, _) => rates.to_vec(),
         };
-        let backwards = rates.iter().rev().copied();
-        let turn: Vec<u32> = match self.after {
-            AfterLastRate::Stable => rates,
-            AfterLastRate::Loop => rates,
-            AfterLastRate::Mirror => rates.iter().copied().chain(backwards).collect(),
-        };
-        let held = duration_s.div_ceil(u64::from(self.each_s)).max(1) as usize;
-        let mut steps: Vec<u32> = match self.after {
-            AfterLastRate::Stable => turn,
-            AfterLastRate::Loop | AfterLastRate::Mirror => {
-                turn.iter().cycle().take(held).copied().collect()
+        let each_s = u64::from(self.interval.unwrap_or(1));
+        let held = duration_s.div_ceil(each_s).max(1) as usize;
+        let (once, backwards) = (rates.iter(), rates.iter().rev());
+        let steps: Vec<u32> = match self.on_ramp_completion {
+            None | Some(AfterLastRate::Stable) => once.take(held).copied().collect(),
+            Some(AfterLastRate::Loop) => once.cycle().take(held).copied().collect(),
+            Some(AfterLastRate::Mirror) => {
+                once.chain(backwards).cycle().take(held).copied().collect()
             }
         };
-        steps.truncate(held);
         if steps.len() > limits::STAGES_MAX {
             return Err(Fault::Usage(format!(
                 "[workload.ratelimit]: {held} steps; the maximum is {} per run",
                 limits::STAGES_MAX
             )));
         }
-        let lasts_ns = u64::from(self.each_s) * NS_PER_S;
+        let lasts_ns = each_s * NS_PER_S;
         let last = steps.len() - 1;
         let stage = |(at, rate): (usize, u32)| {
             let rate = f64::from(rate);
@@ -149,15 +127,15 @@ fn shuffled(mut rates: Vec<u32>, seed: u64) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use cli::workload_file::Source;
+
     use super::*;
-    use crate::tests::table;
 
     fn rates(text: &str, duration_s: u64) -> Result<Vec<f64>, Fault> {
-        let text = format!("[workload.ratelimit]\n{text}");
-        let limit = table(&text, |root| {
-            let workload = root.table("workload").unwrap().unwrap();
-            Ratelimit::read(&workload, &mut Vec::new())
-        })?;
+        let source = Source { name: "a.toml".to_owned(), text: text.to_owned(), is_preset: false };
+        let file = Document::parse(&source)?;
+        let (limit, _) = file.read::<Ratelimit>("")?;
+        limit.check(&file)?;
         let stages = limit.rate(duration_s, 7)?.map_or(Vec::new(), |Rate(stages)| stages);
         Ok(stages.iter().map(|stage| stage.from_per_s).collect())
     }

@@ -48,13 +48,13 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
 
 /// Says in `spec` where the servers of all endpoints are, which differ in nothing but that.
 fn servers(config: &Config, spec: &mut LoadSpec) -> Result<(), Fault> {
-    let memcache = config.protocol == Protocol::Memcache;
+    let memcache = config.general.protocol == Protocol::Memcache;
     spec.server.protocol = memcache.then_some(ProtocolArg::Memcache);
     spec.server.pool = Vec::new();
-    for endpoint in &config.endpoints {
+    for endpoint in &config.target.endpoints {
         tls(config, endpoint, &mut spec.tls)?;
     }
-    let [first, others @ ..] = &config.endpoints[..] else { return Ok(()) };
+    let [first, others @ ..] = &config.target.endpoints[..] else { return Ok(()) };
     if spec.server.spawn.is_some() {
         return Ok(());
     }
@@ -79,7 +79,7 @@ fn target_of(config: &Config, endpoint: &str, spec: &mut LoadSpec) -> Result<Tar
     if !endpoint.contains("://") {
         let (host, port) = host_and_port(endpoint)?;
         (server.host, server.port) = (Some(host.to_owned()), Some(port));
-    } else if config.protocol == Protocol::Memcache {
+    } else if config.general.protocol == Protocol::Memcache {
         let why = "memcache endpoints must be ADDRESS:PORT";
         return Err(rule(format!("[target] endpoints: {endpoint}: {why}")));
     } else {
@@ -92,28 +92,33 @@ fn target_of(config: &Config, endpoint: &str, spec: &mut LoadSpec) -> Result<Tar
 /// Says in `spec` how much is sent, and over which connections.
 fn load(config: &Config, spec: &mut LoadSpec) -> Result<(), Fault> {
     let client = &config.client;
+    let duration_s = u64::from(config.general.duration);
     // To each of them.
     let servers = 1 + spec.server.pool.len() as u32;
-    let connections = client.poolsize.saturating_mul(servers);
+    let connections = client.poolsize.max(1).saturating_mul(servers);
     // One at a time, as there, where connections cannot be shared.
-    let depth = if config.protocol == Protocol::Resp { client.concurrency } else { 1 };
+    let depth = if config.general.protocol == Protocol::Resp {
+        client.concurrency.unwrap_or(1).max(1)
+    } else {
+        1
+    };
     let load = &mut spec.load;
     load.connections = Some(Count(connections));
-    load.threads = Some(Threads::Number(u32::from(client.threads).min(connections).into()));
+    load.threads = Some(Threads::Number(u32::from(client.threads.max(1)).min(connections).into()));
     load.pipeline = Some(Count(depth.into()));
     load.window = Some(WindowArg::Rolling);
     (load.requests, load.per_connection, load.time_limit) = (None, false, None);
     load.arrivals = None;
-    load.duration = Some(Seconds(Duration::from_secs(config.duration_s)));
+    load.duration = Some(Seconds(Duration::from_secs(duration_s)));
     load.warmup = Some(Seconds(Duration::from_secs(BEFORE_S)));
-    let timeout = Duration::from_millis(client.request_timeout_ms.into());
+    let timeout = Duration::from_millis(client.request_timeout.into());
     load.timeout = (!timeout.is_zero()).then_some(Milliseconds(timeout));
     load.reconnect = Some(YesNo::Yes);
-    load.connecting.renew = Some(Count(client.reconnect_rate)).filter(|Count(rate)| *rate > 0);
+    load.connecting.renew = client.reconnect_rate.filter(|rate| *rate > 0).map(Count);
     spec.recording.on_error = Some(OnErrorArg::Count);
-    let seed = plan::seed(config.seed.as_deref());
+    let seed = plan::seed(config.general.initial_seed.as_deref());
     spec.data.seed = Some(Count(seed));
-    load.rate = config.ratelimit.rate(config.duration_s, seed as u64)?;
+    load.rate = config.workload.ratelimit.rate(duration_s, seed as u64)?;
     Ok(())
 }
 
@@ -133,17 +138,21 @@ fn host_and_port(endpoint: &str) -> Result<(&str, u16), Fault> {
 
 fn tls(config: &Config, endpoint: &str, args: &mut TlsArgs) -> Result<(), Fault> {
     let Some(tls) = &config.tls else { return Ok(()) };
-    if config.protocol == Protocol::Resp && !endpoint.starts_with("rediss://") {
+    if config.general.protocol == Protocol::Resp && !endpoint.starts_with("rediss://") {
         return Err(rule(
             "[tls]: rpc-perf does not use it for Redis; write the endpoint as \
              rediss://HOST:PORT, or remove [tls]",
         ));
     }
     args.tls |= !endpoint.contains("://");
-    args.insecure |= !tls.verifies;
+    args.insecure |= tls.verify_hostname == Some(false);
+    let (cert, chain) = match (&tls.certificate, &tls.certificate_chain) {
+        (None, chain) => (chain, &None),
+        both => both,
+    };
     for (option, file) in [
-        (&mut args.cert, &tls.certificate),
-        (&mut args.cert_chain, &tls.certificate_chain),
+        (&mut args.cert, cert),
+        (&mut args.cert_chain, chain),
         (&mut args.key, &tls.private_key),
         (&mut args.cacert, &tls.ca_file),
     ] {

@@ -1,8 +1,14 @@
 //! Verbs of commands, their aliases, and the parameters that each accepts.
 
+use serde::{Deserialize, Serialize};
+
+use super::config::Protocol;
+
 /// A verb of the Redis and memcached clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "&'static str")]
 pub(super) enum Verb {
+    #[default]
     Ping,
     Get,
     GetBatch,
@@ -79,6 +85,20 @@ pub(super) enum Kind {
     SortedSet,
 }
 
+impl TryFrom<String> for Verb {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::named(&name).ok_or_else(|| format!("{name:?} is not a verb of a keyspace"))
+    }
+}
+
+impl From<Verb> for &'static str {
+    fn from(verb: Verb) -> Self {
+        verb.name()
+    }
+}
+
 impl Verb {
     /// The verb of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -137,6 +157,11 @@ impl Verb {
         matches!(self, Set | Add | Replace | HashSet)
     }
 
+    /// Returns whether it stores a value for which there is no default.
+    pub(super) fn needs_value(self) -> bool {
+        matches!(self, Self::Set | HashSet)
+    }
+
     /// Kind of its key's content; `None` if it takes any, or has no key.
     pub(super) fn kind(self) -> Option<Kind> {
         Some(match self {
@@ -149,6 +174,15 @@ impl Verb {
             SortedSetAdd | SortedSetRange | SortedSetIncrement | SortedSetRank
             | SortedSetRemove | SortedSetScore => Kind::SortedSet,
         })
+    }
+
+    /// Returns whether a protocol has it.
+    pub(super) fn is_of(self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Resp => true,
+            Protocol::Memcache => matches!(self, Get | Self::Set | Add | Replace | Delete),
+            Protocol::Ping => self == Ping,
+        }
     }
 
     /// Reason why it is not carried out over RESP, if it is not.

@@ -1,7 +1,7 @@
 //! Files of versions before 5: which one a file is of.
 
+use super::document::Document;
 use super::fault::Fault;
-use super::table::Table;
 
 /// A version with a schema of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub(super) enum Version {
 
 impl Version {
     /// The older version that a file is of, if it is of one.
-    pub(super) fn from_table(root: &Table<'_, '_>) -> Option<Self> {
-        if root.has("workload") && root.table("workload").is_err() {
+    pub(super) fn from_document(file: &Document<'_>) -> Option<Self> {
+        if file.has("workload") {
             return Some(Self::Two);
         }
-        if !root.has("keyspace") {
+        if !file.has("keyspace") {
             return None;
         }
-        let flat = !["request", "target", "connection"].iter().any(|section| root.has(section));
+        let flat = !["[request]", "[target]", "[connection]"].iter().any(|name| file.has(name));
         Some(if flat { Self::Three } else { Self::Four })
     }
 
@@ -38,10 +38,9 @@ impl Version {
 }
 
 /// Refuses a file of an older version, by its name.
-pub(super) fn check(root: &Table<'_, '_>) -> Result<(), Fault> {
-    let Some(version) = Version::from_table(root) else { return Ok(()) };
-    Err(root.broken(
-        "",
-        format!("this is a file of rpc-perf {}; convert it to 5.x with --convert", version.name()),
-    ))
+pub(super) fn check(file: &Document<'_>) -> Result<(), Fault> {
+    let Some(version) = Version::from_document(file) else { return Ok(()) };
+    let name = version.name();
+    Err(file
+        .broken("", format!("this is a file of rpc-perf {name}; convert it to 5.x with --convert")))
 }

@@ -17,10 +17,14 @@ fn fails(ran: RunOutput, code: i32, says: &str) {
 fn a_file_that_is_none_ends_with_exit_code_1() {
     for (line, by, says) in [
         ("[debug]", "", "[debug] is missing"),
-        ("[workload.ratelimit]", "[workload.other]", "[workload.ratelimit] is missing"),
+        ("[workload.ratelimit]", "[workload.other]", "[workload]: ratelimit is missing"),
         ("admin", "", "[general]: admin is missing"),
         ("interval", "interval = 0", "[general] interval: "),
-        ("protocol", "protocol = 'grpc'", "[general] protocol: unknown protocol \"grpc\""),
+        (
+            "protocol",
+            "protocol = 'grpc'",
+            "[general] protocol: \"grpc\" is none of resp, memcache, ping",
+        ),
         ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: must be a whole number"),
         ("threads", "threads = ", "a.toml:10:"),
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
@@ -80,8 +84,8 @@ fn what_is_for_other_systems_is_refused_by_name() {
         ("protocol", "protocol = 's3'", "s3: keystorm measures keyspaces of Redis"),
         ("protocol", "protocol = 'ping_grpc'", "ping_grpc: keystorm measures keyspaces of Redis"),
         ("protocol", "protocol = 'blabber'", "blabber: keystorm measures keyspaces of Redis"),
-        ("[debug]", "[debug]\n[oltp]", "oltp: keystorm measures"),
-        ("[debug]", "[debug]\n[replay]", "replay: keystorm measures"),
+        ("[debug]", "[debug]\n[oltp]", "[oltp]: keystorm measures"),
+        ("[debug]", "[debug]\n[replay]", "[replay]: keystorm measures"),
         ("endpoints", "endpoints = ['redis://a:1/1', 'redis://b:1/2']", "login, database and TLS"),
         ("endpoints", "endpoints = ['a:1', 'b']", "is not ADDRESS:PORT"),
         ("endpoints", "endpoints = ['localhost']", "is not ADDRESS:PORT"),
