@@ -5,9 +5,8 @@ use std::time::Duration;
 use workload::derived::{DrawnNumber, KeyText, RandomBytes};
 use workload::{Arg, CommandSpec, DerivedText, Piece};
 
-use super::config::Protocol;
 use super::keyspace::{Command, Keyspace, Names, Value};
-use super::verb::Verb;
+use super::verb::{Protocol, Verb};
 
 /// Letters and digits that the largest number of a key takes, and of an inner key.
 const KEY_LETTERS: u32 = 11;

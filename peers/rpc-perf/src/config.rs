@@ -5,13 +5,13 @@ use std::time::Duration;
 use cli::workload_file::Source;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 use workload::Secret;
 
-use super::document::Document;
+use super::document::{Document, flag};
 use super::fault::Fault;
 use super::keyspace::Keyspace;
 use super::rate::Ratelimit;
+use super::verb::Protocol;
 use super::versions;
 
 /// A file, checked.
@@ -52,16 +52,6 @@ pub(super) struct General {
     pub(super) metrics_format: Option<MetricsFormat>,
     #[serde(default = "tenth_of_second", deserialize_with = "interval", skip_serializing)]
     pub(super) metrics_interval: Duration,
-}
-
-/// Protocol of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Protocol {
-    Resp,
-    #[default]
-    Memcache,
-    Ping,
 }
 
 /// A file of metrics.
@@ -277,13 +267,4 @@ fn second() -> Duration {
 
 fn tenth_of_second() -> Duration {
     Duration::from_millis(100)
-}
-
-/// A truth value; one in quotes, as shipped files have it, is one too.
-pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
-    let read = match Value::deserialize(from)? {
-        Value::String(text) => text.parse().ok(),
-        value => value.as_bool(),
-    };
-    read.map(Some).ok_or_else(|| D::Error::custom("must be true or false"))
 }

@@ -6,12 +6,12 @@ use cli::workload_file::Source;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::config::{Client, Config, General, Protocol, Target, Workload};
+use super::config::{Client, Config, General, Target, Workload};
 use super::document::Document;
 use super::fault::{Fault, rule};
 use super::keyspace::{Command, KeyDistribution, Keyspace};
 use super::rate::Ratelimit;
-use super::verb::Verb;
+use super::verb::{Protocol, Verb};
 use super::versions::Version;
 
 /// Keys of a key space that has no count.

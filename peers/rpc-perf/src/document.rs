@@ -4,10 +4,12 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use cli::workload_file::Source;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use spec::document::{expected, quoted};
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue, Deserializer};
+use toml::de::{self, DeString, DeTable, DeValue};
 
 use super::fault::Fault;
 
@@ -51,7 +53,7 @@ impl<'s> Document<'s> {
     ) -> Result<(T, Vec<String>), Fault> {
         let (mut table, mut remarks) = (self.table.clone(), Vec::new());
         loop {
-            let error = match T::deserialize(Deserializer::from(table.clone())) {
+            let error = match T::deserialize(de::Deserializer::from(table.clone())) {
                 Ok(read) => return Ok((read, remarks)),
                 Err(error) => error,
             };
@@ -108,7 +110,7 @@ impl<'s> Document<'s> {
 
     /// Name of what stands at a span: a value, or else the innermost around it.
     fn name_of(&self, span: &Range<usize>) -> &str {
-        let around = |at: &Range<usize>| at.contains(&span.start);
+        let around = |at: &Range<usize>| at == span || at.contains(&span.start);
         let here = self.places.iter().filter(|place| around(&place.value) || around(&place.key));
         let of = here.min_by_key(|place| (place.value != *span, place.value.len()));
         of.map_or("", |place| &place.name)
@@ -198,18 +200,26 @@ fn wrap(table: &mut DeTable<'_>, key: &str, inner: &'static str) {
     }
 }
 
+/// A truth value; one in quotes, as shipped files have it, is one too.
+pub(super) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+    let read = match Value::deserialize(from)? {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_bool(),
+    };
+    read.map(Some).ok_or_else(|| D::Error::custom("must be true or false"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use serde::Deserialize;
-
     use super::*;
 
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default, deny_unknown_fields)]
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
     struct File {
         client: BTreeMap<String, u32>,
+        #[serde(default)]
         keyspace: Vec<Keyspace>,
     }
 
@@ -235,15 +245,16 @@ mod tests {
         for (text, message) in [
             ("[client]\nthreads = 'x'", "a.toml:2:11: [client] threads: must be a whole number"),
             ("[other]\n[client]\nthreads = -1", "a.toml:3:11: [client] threads: out of range"),
+            ("[other]", "a.toml:1:1: [client] is missing"),
             ("client = 5", "a.toml:1:10: client: must be a table"),
-            ("keyspace = 5", "a.toml:1:12: keyspace: must be a list"),
+            ("client = {}\nkeyspace = 5", "a.toml:2:12: keyspace: must be a list"),
             (
-                "[[keyspace]]\ncommands = []\n[[keyspace]]\n",
-                "a.toml:3:1: keyspace 2: commands is missing",
+                "[client]\n[[keyspace]]\ncommands = []\n[[keyspace]]\n",
+                "a.toml:4:1: keyspace 2: commands is missing",
             ),
             (
-                "[[keyspace]]\ncommands = [{ a = 1 }, { b = true }]",
-                "a.toml:2:30: keyspace 1 command 2 b: must be a whole number",
+                "[client]\n[[keyspace]]\ncommands = [{ a = 1 }, { b = true }]",
+                "a.toml:3:30: keyspace 1 command 2 b: must be a whole number",
             ),
         ] {
             assert_eq!(read(text).0, Err(Fault::File(message.to_owned())), "{text}");
@@ -253,16 +264,16 @@ mod tests {
     #[test]
     fn each_unknown_key_is_a_remark_and_the_rest_is_read() {
         let (remarks, klen) = read(
-            "fast = true\n[log]\nx = 1\n[other]\ny = 1\n[[keyspace]]\nlevel = 1\nklen = 7\n\
+            "fast = true\n[client]\n[log]\nx = 1\n[other]\ny = 1\n[[keyspace]]\nlevel = 1\nklen = 7\n\
              commands = [{}]\nspeed = { klen = 9 }\n[[keyspace]]\nspeed = 1\ncommands = []\n",
         );
         let mut remarks = remarks.unwrap();
         remarks.sort();
         let expected = [
-            "a.toml:10:1: WARNING: [keyspace 1.speed]: unknown key",
-            "a.toml:12:1: WARNING: keyspace 2 speed: unknown key",
+            "a.toml:11:1: WARNING: [keyspace 1.speed]: unknown key",
+            "a.toml:13:1: WARNING: keyspace 2 speed: unknown key",
             "a.toml:1:1: WARNING: fast: unknown key",
-            "a.toml:4:2: WARNING: [other]: unknown key",
+            "a.toml:5:2: WARNING: [other]: unknown key",
         ];
         assert_eq!((&remarks[..], klen), (&expected.map(str::to_owned)[..], 8));
     }

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{Protocol, flag};
-use super::document::Document;
+use super::document::{Document, flag};
 use super::fault::Fault;
-use super::verb::Verb;
+use super::verb::{Protocol, Verb};
 
 /// A key space.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]

@@ -18,7 +18,8 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
-use super::config::{Config, Histogram, Metrics, MetricsFormat, Protocol};
+use super::config::{Config, Histogram, Metrics, MetricsFormat};
+use super::verb::Protocol;
 use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 
 const NS_PER_S: u64 = 1_000_000_000;

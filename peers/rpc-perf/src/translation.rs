@@ -14,10 +14,11 @@ use spec::values::{
 use spec::{LoadSpec, Server, ServerOptions, TlsArgs, Uri};
 use workload::Target;
 
-use super::config::{Config, Protocol};
+use super::config::Config;
 use super::fault::{Fault, rule};
 use super::output::Reports;
 use super::plan;
+use super::verb::Protocol;
 use super::words::Words;
 
 /// Behaviour under this name.

@@ -2,7 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Protocol;
+/// Protocol of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Protocol {
+    Resp,
+    #[default]
+    Memcache,
+    Ping,
+}
 
 /// A verb of the Redis and memcached clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
