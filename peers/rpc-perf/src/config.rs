@@ -45,7 +45,7 @@ pub(super) struct General {
     /// Address of the admin port.
     pub(super) admin: String,
     pub(super) initial_seed: Option<String>,
-    /// What `[metrics]` says, before that was a section.
+    /// The file of metrics, in versions without `[metrics]`.
     #[serde(skip_serializing)]
     pub(super) metrics_output: Option<String>,
     #[serde(skip_serializing)]

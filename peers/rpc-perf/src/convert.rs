@@ -155,8 +155,8 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
 }
 
 impl OlderConfig {
-    /// The same in the words of 5.x. What is missing or has no equivalent gets the value that older versions had, and
-    /// is added to `lost`.
+    /// The file in the words of 5.x. Missing values are those of older versions, and what has no equivalent is added
+    /// to `lost`.
     fn converted(self, protocol: Protocol, version: Version, lost: &mut Vec<String>) -> Config {
         let Self { general, target, connection, request, mut keyspace, workload } = self;
         let is_two = version == Version::Two;

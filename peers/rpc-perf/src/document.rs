@@ -235,7 +235,8 @@ mod tests {
         let source = Source { name: "a.toml".to_owned(), text: text.to_owned(), is_preset: false };
         let read = Document::parse(&source).unwrap().read::<File>("[log], level");
         let klen = read.as_ref().map_or(0, |(file, _)| {
-            file.keyspace.iter().map(|of| of.klen + of.commands.len() as u32).sum()
+            file.keyspace.iter().map(|of| of.klen + of.commands.len() as u32).sum::<u32>()
+                + file.client.len() as u32
         });
         (read.map(|(_, remarks)| remarks), klen)
     }
