@@ -146,7 +146,7 @@ impl Keyspace {
         Ok(())
     }
 
-    /// Its keys.
+    /// Keys of the key space.
     pub(super) fn keys(&self) -> Names {
         Names { count: self.nkeys.unwrap_or(1), len: self.klen.unwrap_or(0) }
     }
