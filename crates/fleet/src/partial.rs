@@ -68,7 +68,7 @@ impl Partial {
         let deliveries = plan.delivery.as_ref().and_then(|delivery| {
             let unknown = || {
                 let sending = senders_tally(plan).ok()?;
-                Some(Box::new(Deliveries::so_far(sending, self.elapsed_ns, (0, total.succeeded()))))
+                Some(Box::new(Deliveries::so_far(sending, self.elapsed_ns, 0, total.succeeded())))
             };
             self.deliveries.or_else(unknown).map(|of| as_lost(delivery, of))
         });

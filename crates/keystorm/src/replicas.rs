@@ -17,9 +17,12 @@ use crate::tls;
 
 /// The nodes: a primary at a resolved address, and its replicas.
 pub(crate) fn topology(
-    (primary, address): (&(String, u16), &Address),
+    primary: &(String, u16),
+    address: &Address,
     replicas: &[(String, u16)],
-    (target, protocol, questions): (&Target, ProtocolKind, Questions),
+    target: &Target,
+    protocol: ProtocolKind,
+    questions: Questions,
     tls: &mut Option<TlsContext>,
 ) -> Result<Topology> {
     let mut nodes = vec![node(primary, address, Role::Master)];

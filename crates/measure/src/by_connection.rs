@@ -3,7 +3,7 @@
 //! Kept beside the tally, which adds up connections, if a plan asks for it. Seconds are kept up to a bound;
 //! later events count in the last second.
 
-use crate::{Latency, Outcome, Sample};
+use crate::{Latency, Outcome, Sample, Stamps};
 
 /// Length of the intervals that are counted separately.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -90,18 +90,13 @@ impl ConnectionTrace {
 }
 
 impl ByConnection {
-    /// Makes empty traces for `connections` connections and `commands` different commands, with at most `seconds_max`
-    /// seconds each. Bytes that are not counted by command all count for the first.
+    /// Makes empty traces for `connections` connections and `commands` different commands, with at most
+    /// `seconds_max` seconds each. Bytes are counted `by_command`, or all for the first.
     #[must_use]
-    pub fn new(
-        connections: usize,
-        commands: usize,
-        bytes_by_command: bool,
-        seconds_max: u64,
-    ) -> Self {
+    pub fn new(connections: usize, commands: usize, by_command: bool, seconds_max: u64) -> Self {
         let one = || (0..commands).map(|_| ConnectionTrace::new()).collect();
         let connections = (0..connections).map(|_| one()).collect();
-        let unsent = vec![0; if bytes_by_command { commands } else { 0 }];
+        let unsent = vec![0; if by_command { commands } else { 0 }];
         Self { from_ns: 0, seconds_max: seconds_max.max(1), connections, unsent }
     }
 
@@ -130,7 +125,7 @@ impl ByConnection {
     /// Adds replies that were settled together.
     pub fn record(&mut self, connection: usize, sample: &Sample) {
         let Sample { command, outcome, count, bytes, sent_ns, done_ns, .. } = *sample;
-        let second = self.replied((connection, command), (count, bytes), (sent_ns, done_ns));
+        let second = self.replied(connection, command, count, bytes, sent_ns, done_ns);
         match (second, outcome) {
             (Some(second), Outcome::Ok) => second.ok += count,
             (Some(second), Outcome::Miss) => second.miss += count,
@@ -139,8 +134,9 @@ impl ByConnection {
     }
 
     /// Adds an error reply of this length.
-    pub fn error(&mut self, of: (usize, usize), bytes: u64, stamps_ns: (u64, u64)) {
-        if let Some(second) = self.replied(of, (1, bytes), stamps_ns) {
+    pub fn error(&mut self, connection: usize, command: usize, bytes: u64, stamps: &Stamps) {
+        let Stamps { sent_ns, done_ns, .. } = *stamps;
+        if let Some(second) = self.replied(connection, command, 1, bytes, sent_ns, done_ns) {
             second.errors += 1;
         }
     }
@@ -148,9 +144,12 @@ impl ByConnection {
     /// Adds the times and bytes of replies of any kind. Returns the second in which they came.
     fn replied(
         &mut self,
-        (connection, command): (usize, usize),
-        (count, bytes): (u64, u64),
-        (sent_ns, done_ns): (u64, u64),
+        connection: usize,
+        command: usize,
+        count: u64,
+        bytes: u64,
+        sent_ns: u64,
+        done_ns: u64,
     ) -> Option<&mut ConnectionSecond> {
         let took_ns = done_ns.saturating_sub(sent_ns);
         let since_ns = done_ns.saturating_sub(self.from_ns);
@@ -164,10 +163,10 @@ impl ByConnection {
     }
 
     /// Adds a redirected request, `for_once` or for good.
-    pub fn redirected(&mut self, of: (usize, usize), for_once: bool, now_ns: u64) {
+    pub fn redirected(&mut self, connection: usize, command: usize, for_once: bool, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let seconds_max = self.seconds_max;
-        let Some(trace) = self.trace(of.0, of.1) else { return };
+        let Some(trace) = self.trace(connection, command) else { return };
         let second = trace.second(since_ns, seconds_max);
         *(if for_once { &mut second.asked } else { &mut second.moved }) += 1;
     }
@@ -245,7 +244,7 @@ mod tests {
         by.record(1, &sample);
         let late = Sample { done_ns: 2600 * MS, outcome: Outcome::Miss, count: 1, ..sample };
         by.record(1, &late);
-        by.error((1, 0), 7, (2600 * MS, 2601 * MS));
+        by.error(1, 0, 7, &Stamps { intended_ns: 0, sent_ns: 2600 * MS, done_ns: 2601 * MS });
 
         let [none, some] = by.connections() else { panic!("two connections") };
         assert!(none.iter().chain(&some[1..]).all(|trace| trace.seconds.is_empty()));
@@ -274,8 +273,8 @@ mod tests {
     #[test]
     fn redirects_are_counted_and_connections_beyond_the_planned_ones_go_with_the_first() {
         let mut by = ByConnection::new(2, 1, true, 60);
-        by.redirected((1, 0), true, 10 * MS);
-        by.redirected((3, 0), false, 1001 * MS);
+        by.redirected(1, 0, true, 10 * MS);
+        by.redirected(3, 0, false, 1001 * MS);
         by.put_together(0, 9);
         by.sent(2, 9, MS);
         let [first, second] = by.connections() else { panic!("two connections") };

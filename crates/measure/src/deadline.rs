@@ -16,7 +16,7 @@ pub struct DeadlineTally {
 impl DeadlineTally {
     /// Adds `count` of them that were due at `intended_ns` and ended at `done_ns`, under this deadline.
     #[inline]
-    pub fn ended(&mut self, limit_ns: u64, (intended_ns, done_ns): (u64, u64), count: u64) {
+    pub fn ended(&mut self, limit_ns: u64, intended_ns: u64, done_ns: u64, count: u64) {
         if done_ns.saturating_sub(intended_ns) > limit_ns {
             self.late += count;
         }

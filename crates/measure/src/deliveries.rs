@@ -87,7 +87,7 @@ impl Deliveries {
     /// Returns the state of a run after `elapsed_ns`: the senders' figures, and the `expected` and `received`
     /// deliveries.
     #[must_use]
-    pub fn so_far(sending: Tally, elapsed_ns: u64, (expected, received): (u64, u64)) -> Self {
+    pub fn so_far(sending: Tally, elapsed_ns: u64, expected: u64, received: u64) -> Self {
         Self {
             sending,
             sending_ns: elapsed_ns,
@@ -205,13 +205,9 @@ impl Deliveries {
 }
 
 /// Adds two optional totals; if only `from` has one, takes it.
-fn merge_optional<T: Clone>(
-    into: &mut Option<T>,
-    from: Option<&T>,
-    merge: impl FnOnce(&mut T, &T),
-) {
+fn merge_optional<T: Clone>(into: &mut Option<T>, from: Option<&T>, add: impl FnOnce(&mut T, &T)) {
     match (into, from) {
-        (Some(into), Some(from)) => merge(into, from),
+        (Some(into), Some(from)) => add(into, from),
         (into @ None, Some(from)) => *into = Some(from.clone()),
         (_, None) => {}
     }

@@ -113,13 +113,13 @@ impl OperationLog {
             Outcome::Ok => LoggedOutcome::Ok,
             Outcome::Miss => LoggedOutcome::Missed,
         };
-        self.add((true, command), ended, &Stamps { intended_ns, sent_ns, done_ns }, count);
+        self.add(true, command, ended, &Stamps { intended_ns, sent_ns, done_ns }, count);
     }
 
     /// Adds an error reply, or a `wrong` value.
     pub fn error(&mut self, command: usize, wrong: bool, stamps: &Stamps) {
         let ended = if wrong { LoggedOutcome::Wrong } else { LoggedOutcome::Failed };
-        self.add((true, command), ended, stamps, 1);
+        self.add(true, command, ended, stamps, 1);
     }
 
     /// Adds an operation.
@@ -129,17 +129,11 @@ impl OperationLog {
             OperationOutcome::Missed => LoggedOutcome::Missed,
             OperationOutcome::Failed => LoggedOutcome::Failed,
         };
-        self.add((false, operation), ended, stamps, 1);
+        self.add(false, operation, ended, stamps, 1);
     }
 
     #[inline]
-    fn add(
-        &mut self,
-        (is_command, at): (bool, usize),
-        ended: LoggedOutcome,
-        stamps: &Stamps,
-        count: u64,
-    ) {
+    fn add(&mut self, is_command: bool, at: usize, ended: LoggedOutcome, stamps: &Stamps, n: u64) {
         let all = if is_command { &mut self.commands } else { &mut self.operations };
         let (Some(Some(entries)), Some(from_ns)) = (all.get_mut(at), self.from_ns) else { return };
         let Stamps { intended_ns, sent_ns, done_ns } = *stamps;
@@ -151,12 +145,12 @@ impl OperationLog {
             service_us: took_us(sent_ns),
             response_us: took_us(intended_ns),
         };
-        let kept = count.min(self.room);
+        let kept = n.min(self.room);
         for _ in 0..kept {
             entries.push(ended, entry);
         }
         self.room -= kept;
-        self.left_out += count - kept;
+        self.left_out += n - kept;
     }
 
     /// Entries of one distinct command, if it is logged.

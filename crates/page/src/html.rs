@@ -131,10 +131,10 @@ fn policy(more: &str) -> String {
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
-        match c.is_ascii_alphanumeric() {
-            true => slug.push(c),
-            false if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
-            false => {}
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
         }
         if slug.len() >= 80 {
             break;

@@ -41,7 +41,8 @@ impl Encoder {
     pub(crate) fn encode(
         &mut self,
         event: &Event,
-        (at_ns, sent_ns): (u64, u64),
+        at_ns: u64,
+        sent_ns: u64,
         out: &mut Vec<u8>,
     ) -> bool {
         let moved = self.moved_deadline(event, at_ns, sent_ns);
@@ -114,7 +115,7 @@ mod tests {
 
     fn encoded(event: &Event, recorded: Protocol, to_cache: bool, times: (u64, u64)) -> Vec<u8> {
         let mut out = Vec::new();
-        assert!(Encoder::new(recorded, to_cache).encode(event, times, &mut out));
+        assert!(Encoder::new(recorded, to_cache).encode(event, times.0, times.1, &mut out));
         out
     }
 

@@ -101,7 +101,7 @@ impl RecordedCommands for TrafficReader<'_> {
             let due_ns = self.speed.due_ns(self.round * traffic.round_ns + next.since_ns);
             let at_ns = if self.is_dated { event.at_ns } else { self.began_ns };
             let sent_ns = if self.is_dated { self.began_ns + due_ns } else { self.began_ns };
-            if !self.encoder.encode(event, (at_ns, sent_ns), bytes) {
+            if !self.encoder.encode(event, at_ns, sent_ns, bytes) {
                 continue;
             }
             let number = traffic.numbers.get(event.name()).copied();

@@ -237,15 +237,10 @@ impl Page<'_> {
         self.gauge("connections", "", "Connections that are open and ready", |test| {
             Some(test.connections as f64)
         });
-        self.lines(
-            "client_cpu",
-            ("counter", "seconds"),
-            "CPU time of each worker thread",
-            |test| {
-                let workers = test.cpu_s.iter().enumerate();
-                workers.map(|(n, s)| (vec![("worker", n.to_string())], decimal(*s))).collect()
-            },
-        );
+        self.lines("client_cpu", "counter", "seconds", "CPU time of each worker thread", |test| {
+            let workers = test.cpu_s.iter().enumerate();
+            workers.map(|(n, s)| (vec![("worker", n.to_string())], decimal(*s))).collect()
+        });
         self.counters("sent", "bytes", "Bytes of requests", |test| {
             vec![(vec![], test.seen.bytes_out)]
         });
@@ -300,7 +295,7 @@ impl Page<'_> {
         help: &str,
         figure: impl Fn(&TestState) -> Option<f64>,
     ) {
-        self.lines(name, ("gauge", unit), help, |test| {
+        self.lines(name, "gauge", unit, help, |test| {
             figure(test).map(|value| (vec![], decimal(value))).into_iter().collect()
         });
     }
@@ -316,7 +311,7 @@ impl Page<'_> {
         help: &str,
         figures: impl Fn(&TestState) -> Vec<(Labels, u64)>,
     ) {
-        self.lines(name, ("counter", unit), help, |test| {
+        self.lines(name, "counter", unit, help, |test| {
             figures(test).into_iter().map(|(labels, n)| (labels, n.to_string())).collect()
         });
     }
@@ -324,7 +319,8 @@ impl Page<'_> {
     fn lines(
         &mut self,
         name: &str,
-        (kind, unit): (&str, &str),
+        kind: &str,
+        unit: &str,
         help: &str,
         figures: impl Fn(&TestState) -> Vec<(Labels, String)>,
     ) {

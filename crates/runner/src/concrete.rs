@@ -164,12 +164,14 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
 /// Final messages of a worker that never began.
 fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> Vec<Message> {
     context.gate.fail(Fatal::new(why));
-    last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
+    last_words(context.worker, recorder, Vec::new(), WorkerUse::default())
 }
 
-fn last_words(
+/// Final messages of a worker or a receiver thread.
+pub(crate) fn last_words(
     worker: u16,
-    (recorder, nodes): (Recorder, Vec<NodeTally>),
+    recorder: Recorder,
+    nodes: Vec<NodeTally>,
     spent: WorkerUse,
 ) -> Vec<Message> {
     let (mut messages, finished) = recorder.finish();
@@ -195,5 +197,6 @@ pub(crate) fn work<E: Engine, P: Protocol, R: RouteHooks>(
         Ok(false) => {}
         Err(fatal) => gate.fail(fatal),
     }
-    last_words(number, worker.finish(), spent)
+    let (recorder, nodes) = worker.finish();
+    last_words(number, recorder, nodes, spent)
 }

@@ -142,11 +142,11 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     let job = own.as_ref().unwrap_or(job);
     // Before connections are opened, and as long as they are.
     let _stamps = job.plan.recording.kernel_stamps.then(KernelStamps::begin);
-    let origin = (Instant::now(), SystemTime::now());
+    let (origin, wall) = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
-    job.rate.iter().for_each(|rate| rate.counts_from(origin.0));
+    job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let ledger = job.plan.recording.ledger.then(|| Ledger::new(job.plan));
-    let mut measurement = carry_out(job, observer, origin, choice, ledger.as_ref())?;
+    let mut measurement = carry_out(job, observer, origin, wall, choice, ledger.as_ref())?;
     measurement.lanes = ledger.map(|ledger| ledger.lanes()).unwrap_or_default();
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
@@ -161,7 +161,8 @@ fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Erro
 fn carry_out(
     job: &RunJob<'_>,
     observer: &mut dyn Observer,
-    (origin, wall): (Instant, SystemTime),
+    origin: Instant,
+    wall: SystemTime,
     choice: Choice,
     ledger: Option<&Ledger>,
 ) -> io::Result<Measurement> {
@@ -175,8 +176,8 @@ fn carry_out(
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
     let (destination, watch) = job.whereabouts();
-    let servers = (&destination, watch.as_ref());
-    let roles = Roles::new(job, servers, connections.senders(plan), &gate, choice.name());
+    let senders = connections.senders(plan);
+    let roles = Roles::new(job, &destination, watch.as_ref(), senders, &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
     let warmup = budget.for_warmup();
@@ -226,7 +227,7 @@ fn carry_out(
         received.collect(&reports, &mut ReceiversWatch { roles, observer });
         Ok(Some(received))
     })?;
-    Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
+    Ok(measured(job, sending, roles.zip(receiving), &gate, wall, watch.as_ref()))
 }
 
 /// Combines the measurements of senders and receivers.
@@ -234,7 +235,8 @@ fn measured(
     job: &RunJob<'_>,
     sending: Collector,
     receiving: Option<(Roles<'_>, Collector)>,
-    (gate, origin): (&Gate<'_>, SystemTime),
+    gate: &Gate<'_>,
+    origin: SystemTime,
     watch: Option<&TopologyWatch>,
 ) -> Measurement {
     let changed = job.rate.map(LiveRate::plan);

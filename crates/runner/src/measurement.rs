@@ -73,7 +73,7 @@ pub(crate) fn measurement(
     let since = |ns: u64| ns.saturating_sub(from_ns).min(elapsed_ns);
     let absent = absent.iter().map(|span| since(span.start)..since(span.end));
     let absent: Vec<_> = absent.filter(|span| !span.is_empty()).collect();
-    let outages = outages(plan, &total, &successes, elapsed_ns, (&tenures, &absent));
+    let outages = outages(plan, &total, &successes, elapsed_ns, &tenures, &absent);
     let absences = absent.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
     let absence = |span: &Range<u64>| Absence { from_ns: span.start, to_ns: span.end };
     Measurement {
@@ -102,7 +102,8 @@ fn outages(
     total: &Tally,
     successes: &SuccessLine,
     elapsed_ns: u64,
-    (tenures, absent): (&[Tenure], &[Range<u64>]),
+    tenures: &[Tenure],
+    absent: &[Range<u64>],
 ) -> Vec<Outage> {
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
     let usual = UsualPauses { due_every_ns: plan.due_every_ns(), service_ns };
@@ -116,23 +117,18 @@ impl Snapshot<'_> {
     /// Returns the measurement so far, as if the run ended now, with `timeline` up to this interval. Copies
     /// all counts; CPU times and nodes are known only at the end.
     #[must_use]
-    pub fn so_far(
-        &self,
-        plan: &Plan,
-        started_at: SystemTime,
-        mut timeline: Timeline,
-    ) -> Measurement {
+    pub fn so_far(&self, plan: &Plan, started: SystemTime, mut timeline: Timeline) -> Measurement {
         timeline.merge_all();
         timeline.end_at(self.elapsed_ns);
         Measurement {
             absences: Vec::new(),
             outages: self.successes.map_or(Vec::new(), |successes| {
-                outages(plan, self.total, successes, self.elapsed_ns, (&[], &[]))
+                outages(plan, self.total, successes, self.elapsed_ns, &[], &[])
             }),
             delayed: None,
             total: self.total.clone(),
             timeline,
-            started_at,
+            started_at: started,
             elapsed_ns: self.elapsed_ns,
             workers: Vec::new(),
             engine: self.engine.to_owned(),

@@ -37,11 +37,7 @@ pub(crate) struct ReconnectQueue {
 
 impl ReconnectQueue {
     /// Returns an empty queue for up to `connections` of worker `worker`; `seed` and `backoff` are the plan's.
-    pub(crate) fn new(
-        connections: u32,
-        (seed, worker): (u64, u16),
-        backoff: Option<Backoff>,
-    ) -> Self {
+    pub(crate) fn new(connections: u32, seed: u64, worker: u16, backoff: Option<Backoff>) -> Self {
         Self {
             due: BinaryHeap::with_capacity(connections as usize),
             groups: Groups::new(0),
@@ -122,7 +118,7 @@ mod tests {
     fn delays_double_within_their_bounds_and_jitter() {
         let mut delays = Vec::new();
         for seed in 0..200 {
-            let mut reopening = ReconnectQueue::new(1, (seed, 0), None);
+            let mut reopening = ReconnectQueue::new(1, seed, 0, None);
             for attempt in 0..8 {
                 reopening.again(ConnId(0), attempt, 0);
                 let delay_ns = reopening.wake_ns();
@@ -140,7 +136,7 @@ mod tests {
     #[test]
     fn a_plan_may_say_how_long_each_waits() {
         let backoff = Backoff { first_ns: 1000 * MS, factor: 1.5, longest_ns: 3000 * MS };
-        let mut reopening = ReconnectQueue::new(1, (1, 0), Some(backoff));
+        let mut reopening = ReconnectQueue::new(1, 1, 0, Some(backoff));
         for (attempt, delay_ms) in [(0, 1000), (1, 1500), (2, 2250), (3, 3000), (9999, 3000)] {
             reopening.again(ConnId(0), attempt, 7);
             assert_eq!(reopening.wake_ns(), 7 + delay_ms * MS, "{attempt}");
@@ -150,7 +146,7 @@ mod tests {
 
     #[test]
     fn many_wait_longer_each_and_follow_the_first_that_is_back() {
-        let mut reopening = ReconnectQueue::new(1000, (1, 0), None);
+        let mut reopening = ReconnectQueue::new(1000, 1, 0, None);
         (0..1000).for_each(|n| reopening.again(ConnId(n), 20, 0));
         let late = reopening.due.iter().filter(|Reverse((at_ns, _))| *at_ns >= 500 * MS).count();
         assert!(late > 900 && reopening.waiting() == 1000);
@@ -170,7 +166,7 @@ mod tests {
     #[test]
     fn one_seed_gives_one_schedule() {
         let wake = |seed, worker| {
-            let mut reopening = ReconnectQueue::new(1, (seed, worker), None);
+            let mut reopening = ReconnectQueue::new(1, seed, worker, None);
             reopening.again(ConnId(0), 3, 0);
             reopening.wake_ns()
         };

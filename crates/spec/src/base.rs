@@ -40,9 +40,9 @@ pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanPa
     target.tls = tls::tls(&options.tls, &target, dialect, notes)?;
     let threads = threads(load, &target, dialect, notes);
     let stop = stop(load, &pace);
-    let reconnect = reconnects(load, &target, (stop, dialect.reconnects));
+    let reconnect = reconnects(load, &target, stop, dialect.reconnects);
     load.connecting.check(load.keeps_alive(), reconnect)?;
-    let concurrency = concurrency(load, threads, (window, &pace), stop)?;
+    let concurrency = concurrency(load, threads, window, &pace, stop)?;
     let parts = Load {
         concurrency,
         pace,
@@ -84,7 +84,7 @@ pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanPa
 }
 
 /// Returns whether a connection that is lost is opened again; `by_default` where the run ends by time.
-fn reconnects(load: &LoadOptions, target: &Target, (stop, by_default): (Stop, bool)) -> bool {
+fn reconnects(load: &LoadOptions, target: &Target, stop: Stop, by_default: bool) -> bool {
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
     let by_time = matches!(stop, Stop::AfterNs(_)) && by_default && returns;
@@ -118,7 +118,8 @@ fn stop(load: &LoadOptions, pace: &Pace) -> Stop {
 fn concurrency(
     load: &LoadOptions,
     threads: i64,
-    (window, pace): (Window, &Pace),
+    window: Window,
+    pace: &Pace,
     stop: Stop,
 ) -> Result<Concurrency, Text> {
     let pipeline = load.pipeline.map_or(1, |Count(depth)| depth.max(1));

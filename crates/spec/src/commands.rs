@@ -126,8 +126,9 @@ pub(crate) fn given(
     }
     let TypedLoad { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
-    let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
-    let mut reading = CommandReader::new(options, base.protocol, dataset.as_ref(), values);
+    let (varies, value_len) = (base.data.values.is_some(), base.data.payload_bytes as u32);
+    let mut reading =
+        CommandReader::new(options, base.protocol, dataset.as_ref(), varies, value_len);
     (reading.replies, reading.translated) = (stepped, translated);
     let (mut sequence, mut sizes) = (Vec::new(), Vec::new());
     for LoadOperation { typed, places, keys, .. } in &mut operations {
@@ -219,12 +220,13 @@ pub(crate) struct CommandReader<'o> {
 }
 
 impl<'o> CommandReader<'o> {
-    /// `values` says whether they are drawn, and how long they are.
+    /// Creates a reader; values are drawn if `varies`, and otherwise have `value_len` bytes.
     pub(crate) fn new(
         options: &'o LoadSpec,
         protocol: ProtocolKind,
         dataset: Option<&'o Dataset>,
-        (varies, value_len): (bool, u32),
+        varies: bool,
+        value_len: u32,
     ) -> Self {
         Self {
             options,

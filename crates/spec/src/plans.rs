@@ -141,7 +141,7 @@ fn tests(
     }
     // Others' commands are filled as far as that is possible, as those of the suite.
     let lenient = suite || options.prepared.is_some();
-    reads::prepare(&mut parts, options, lenient, (varies, value_len))?;
+    reads::prepare(&mut parts, options, lenient, varies, value_len)?;
     if let Some(TestName(name)) = &options.recording.name {
         single(NAME, parts.len())?;
         for parts in &mut parts {

@@ -16,7 +16,8 @@ pub(crate) fn prepare(
     parts: &mut [PlanParts],
     options: &LoadSpec,
     suite: bool,
-    values: (bool, u32),
+    varies: bool,
+    value_len: u32,
 ) -> Result<(), Text> {
     let data = &options.data;
     if let Some(share) = &data.hit_ratio {
@@ -32,7 +33,7 @@ pub(crate) fn prepare(
         }
     }
     if data.fill {
-        fill(parts, options, suite, values)?;
+        fill(parts, options, suite, varies, value_len)?;
     } else if data.clean && data.workload.is_none() {
         return Err(text!("{CLEAN} removes what {FILL} wrote; add {FILL}"));
     }
@@ -47,11 +48,12 @@ fn fill(
     parts: &mut [PlanParts],
     options: &LoadSpec,
     suite: bool,
-    values: (bool, u32),
+    varies: bool,
+    value_len: u32,
 ) -> Result<(), Text> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
     let dataset = parts.first().and_then(|parts| parts.data.dataset.clone());
-    let mut reading = CommandReader::new(options, protocol, dataset.as_deref(), values);
+    let mut reading = CommandReader::new(options, protocol, dataset.as_deref(), varies, value_len);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {

@@ -149,7 +149,7 @@ pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, Text> 
     )?;
     Ok(Target {
         endpoint,
-        credentials: credentials(server, user, password, (rule, dialect), protocol)?,
+        credentials: credentials(server, user, password, rule, dialect, protocol)?,
         password_command: server.password_command.clone(),
         // Its details are in the options of TLS, which are read elsewhere.
         tls: secure.then(TlsOptions::default),
@@ -273,7 +273,8 @@ fn credentials(
     server: &ServerOptions,
     user: Option<String>,
     password: Option<String>,
-    (rule, dialect): (UriPrecedence, Dialect),
+    rule: UriPrecedence,
+    dialect: Dialect,
     protocol: ProtocolKind,
 ) -> Result<Option<Credentials>, Text> {
     let differ = |option: OptionId, what: &'static str| {

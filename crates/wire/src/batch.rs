@@ -135,13 +135,9 @@ impl Batch {
         self.messages.is_some()
     }
 
-    /// Returns the bytes of this turn's commands, each with its message: `message` makes the one for the
-    /// command at an index of the turn.
-    pub fn fill_messages(
-        &mut self,
-        turn: SequenceBatch,
-        message: impl Fn(u64) -> Message,
-    ) -> &[u8] {
+    /// Returns the bytes of this turn's commands, each with its message: `make` returns that of the command at
+    /// an index of the turn.
+    pub fn fill_messages(&mut self, turn: SequenceBatch, make: impl Fn(u64) -> Message) -> &[u8] {
         let len = self.fill(turn).len();
         let Some(at) = self.messages else { return &self.image[..len] };
         let fixed = self.sequence.inserts.is_empty();
@@ -149,7 +145,7 @@ impl Batch {
         for place in 0..turn.sequences as usize {
             let end =
                 if fixed { (place + 1) * self.sequence.bytes.len() } else { self.ends[place] };
-            at.write(message(place as u64), &mut self.image[start..end]);
+            at.write(make(place as u64), &mut self.image[start..end]);
             start = end;
         }
         &self.image[..len]
@@ -250,7 +246,8 @@ impl Batch {
     /// Appends a separately compiled part of a command, after `fresh` fresh numbers of the command.
     pub(crate) fn append_part(
         &self,
-        (part, fresh): (&Template, u64),
+        part: &Template,
+        fresh: u64,
         command: usize,
         request: RequestInputs<'_>,
         out: &mut Vec<u8>,

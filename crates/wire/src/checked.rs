@@ -34,7 +34,8 @@ impl Batch {
     pub fn shown(
         &self,
         request: RequestInputs<'_>,
-        (command, element): (u32, usize),
+        command: u32,
+        element: usize,
         name: &mut Vec<u8>,
         want: &mut Vec<u8>,
     ) -> StringRole {
@@ -77,13 +78,8 @@ impl Batch {
         inner.split("\",\"").find_map(|pair| {
             let (name, value) = pair.split_once("\":\"").unwrap_or((pair, ""));
             want.clear();
-            append_checked(
-                values.len as usize,
-                &values.key,
-                key,
-                [name.as_bytes(), b""],
-                &mut want,
-            );
+            let (len, field) = (values.len as usize, [name.as_bytes(), b""]);
+            append_checked(len, &values.key, key, field, &mut want);
             (value.as_bytes() != want).then_some(name)
         })
     }

@@ -54,7 +54,7 @@ impl Batch {
     #[must_use]
     pub fn differs_at(&self, value: ExpectedValue, from: usize, part: &[u8]) -> Option<usize> {
         match value.of {
-            ValueOwner::Key(key) => self.payload.as_ref()?.differs_at((key, value.len), from, part),
+            ValueOwner::Key(key) => self.payload.as_ref()?.differs_at(key, value.len, from, part),
             ValueOwner::Cell(row, column) => {
                 let cell = self.dataset.as_deref()?.cell(row, column);
                 let rest = cell.get(from..).unwrap_or_default();
@@ -70,9 +70,7 @@ impl Batch {
     pub fn part_of(&self, value: ExpectedValue, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
         match (value.of, &self.payload, &self.dataset) {
-            (ValueOwner::Key(key), Some(payload), _) => {
-                payload.append_of((key, value.len), &mut all)
-            }
+            (ValueOwner::Key(key), Some(payload), _) => payload.append_of(key, value.len, &mut all),
             (ValueOwner::Cell(row, column), _, Some(dataset)) => {
                 all.extend_from_slice(dataset.cell(row, column));
             }

@@ -69,12 +69,13 @@ impl Batch {
     pub fn append_key(
         &self,
         keys: &Keys,
-        (command, key): (usize, usize),
+        command: usize,
+        key: usize,
         request: RequestInputs<'_>,
         out: &mut Vec<u8>,
     ) {
         let (template, fresh) = &keys.0[command].keys[key];
-        self.append_part((template, *fresh), command, request, out);
+        self.append_part(template, *fresh, command, request, out);
     }
 
     /// Appends a command with only the keys whose numbers `wanted` picks. An indivisible command is appended
@@ -92,10 +93,10 @@ impl Batch {
             let whole: Range<usize> = command..command + 1;
             return self.append_of(request, whole, out);
         };
-        self.append_part((head, 0), command, request, out);
+        self.append_part(head, 0, command, request, out);
         for (_, (key, fresh)) in parts.iter().enumerate().filter(|(at, _)| wanted(*at)) {
             out.extend_from_slice(between);
-            self.append_part((key, *fresh), command, request, out);
+            self.append_part(key, *fresh, command, request, out);
         }
         out.extend_from_slice(tail);
     }
@@ -115,7 +116,7 @@ mod tests {
     fn key<P: Protocol>(plan: &Plan, command: usize, key: usize) -> String {
         let (batch, keys) = (Batch::new::<P>(plan), Keys::for_plan::<P>(plan));
         let mut out = Vec::new();
-        batch.append_key(&keys, (command, key), 7.into(), &mut out);
+        batch.append_key(&keys, command, key, 7.into(), &mut out);
         String::from_utf8(out).unwrap()
     }
 

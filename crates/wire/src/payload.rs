@@ -141,16 +141,11 @@ impl Payload {
     }
 
     /// Compares like [`Values::differs_at`].
-    pub(crate) fn differs_at(
-        &self,
-        (key, len): (u64, usize),
-        from: usize,
-        part: &[u8],
-    ) -> Option<usize> {
-        self.values.differs_at(key, 0, len, from, part)
+    pub(crate) fn differs_at(&self, key: u64, len: usize, at: usize, part: &[u8]) -> Option<usize> {
+        self.values.differs_at(key, 0, len, at, part)
     }
 
-    pub(crate) fn append_of(&self, (key, len): (u64, usize), out: &mut Vec<u8>) {
+    pub(crate) fn append_of(&self, key: u64, len: usize, out: &mut Vec<u8>) {
         self.values.append(key, 0, len, out);
     }
 

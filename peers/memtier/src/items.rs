@@ -26,7 +26,7 @@ impl Items {
     ) -> Result<Self, Fault> {
         let expires = options.expiry_range.map(|(least_s, most_s)| match least_s {
             // To memcached that is for ever.
-            0 => between((0, u32::try_from(most_s).unwrap_or(u32::MAX)), 3),
+            0 => between(0, u32::try_from(most_s).unwrap_or(u32::MAX), 3),
             _ => Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s }),
         });
         let [set, get] = options.patterns();

@@ -148,11 +148,11 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
             _ => false,
         }
     };
-    match error.chain().any(is_lost) {
-        true => anyhow::Error::msg(text),
-        // Errors that exit with 2 begin with a word of their own.
-        false => UsageError(text.trim_start_matches("Error: ").to_owned()).into(),
+    if error.chain().any(is_lost) {
+        return anyhow::Error::msg(text);
     }
+    // Errors that exit with 2 begin with a word of their own.
+    UsageError(text.trim_start_matches("Error: ").to_owned()).into()
 }
 
 fn version() -> String {

@@ -257,7 +257,7 @@ fn wait_command(options: &Options) -> CommandSpec {
     let (least_ms, most_ms) = options.wait_timeout;
     let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
     let replicas = between(options.num_slaves, 1);
-    vec!["WAIT".into(), replicas, between((within_ms, most_ms), 2)].into()
+    vec!["WAIT".into(), replicas, between(within_ms, most_ms, 2)].into()
 }
 
 /// The positions of the commands that are declared to read.

@@ -48,8 +48,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
         describe(arguments, &workload, &amount, spec).map_err(UsageError)
     })?;
     let checked = workload.checked.is_some();
-    results::complete(&mut job, arguments, (amount.warning, remarks), checked)
-        .map_err(UsageError)?;
+    results::complete(&mut job, arguments, amount.warning, remarks, checked).map_err(UsageError)?;
     Ok(job)
 }
 

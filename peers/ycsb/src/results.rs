@@ -53,7 +53,8 @@ const BUCKETS: usize = 1000;
 pub(super) fn complete(
     job: &mut Job,
     arguments: &Arguments,
-    (warning, remarks): (Option<String>, Vec<String>),
+    warning: Option<String>,
+    remarks: Vec<String>,
     checked: bool,
 ) -> Result<(), String> {
     let properties = &arguments.properties;

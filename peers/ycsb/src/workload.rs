@@ -201,7 +201,8 @@ fn fraction(
     properties: &Properties,
     name: &str,
     or: f64,
-    (called, remarks): (&str, &mut Vec<String>),
+    called: &str,
+    remarks: &mut Vec<String>,
 ) -> Result<f64, String> {
     let value: f64 = properties.number(name, or)?;
     if (0.0..=1.0).contains(&value) {
@@ -233,9 +234,9 @@ fn chooser(
             distribution(&format!("exponential,{percentile},{part},{grows}"))
         }
         "hotspot" => {
-            let data = fraction(properties, "hotspotdatafraction", 0.2, ("Hotset", remarks))?;
+            let data = fraction(properties, "hotspotdatafraction", 0.2, "Hotset", remarks)?;
             let operations =
-                fraction(properties, "hotspotopnfraction", 0.8, ("Hot operation", remarks))?;
+                fraction(properties, "hotspotopnfraction", 0.8, "Hot operation", remarks)?;
             let hot = (count as f64 * data) as u64;
             if hot == 0 || hot == count {
                 return Err(format!(

@@ -137,14 +137,12 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn sends(&self) -> Vec<String> {
-        match self.tracking.follows_reads() {
+        if !self.tracking.follows_reads() {
             // Both changes are in one push, and no key stays behind.
-            false => words(&["eval", SET_AND_DELETE, "1", "__key__", "__data__"]),
-            true => {
-                let before: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
-                words(&[&before[..], &["__data__"]].concat())
-            }
+            return words(&["eval", SET_AND_DELETE, "1", "__key__", "__data__"]);
         }
+        let before: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
+        words(&[&before[..], &["__data__"]].concat())
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -166,6 +164,6 @@ impl KindOptions for InvalidateOptions {
         };
         parts.data.keys.range = Some(places.into());
         let kind = DeliveryKind::Invalidate { tracking };
-        Ok(self.common.delivery(kind, self.caches.unwrap_or(10), prefix, (places, each)))
+        Ok(self.common.delivery(kind, self.caches.unwrap_or(10), prefix, places, each))
     }
 }

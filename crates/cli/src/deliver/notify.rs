@@ -100,7 +100,7 @@ impl KindOptions for NotifyOptions {
         parts.data.keys.range = Some(places.into());
         let db = parts.target.db;
         let kind = DeliveryKind::Notify { event, db, ttl_ms, enable: self.enable_events };
-        let mut delivery = self.common.delivery(kind, receivers, prefix, (places, places));
+        let mut delivery = self.common.delivery(kind, receivers, prefix, places, places);
         delivery.drain_ns = delivery.drain_ns.saturating_add(kind.delay_ns());
         Ok(delivery)
     }

@@ -88,8 +88,8 @@ impl KindOptions for PubsubOptions {
         begin_with(parts, 1, &prefix)?;
         end_in_message(parts, 2)?;
         let kind = DeliveryKind::Pubsub { subscription: self.subscription() };
-        let places = (self.channels(), self.channels_per_subscriber);
-        let delivery = self.common.delivery(kind, self.subscribers, prefix, places);
+        let (channels, each) = (self.channels(), self.channels_per_subscriber);
+        let delivery = self.common.delivery(kind, self.subscribers, prefix, channels, each);
         Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })
     }
 }

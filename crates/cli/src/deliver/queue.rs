@@ -100,8 +100,8 @@ impl QueueOptions {
         begin_with(parts, 1, &prefix)?;
         let last = parts.sequence.first().map_or(0, |command| command.args.len() - 1);
         end_in_message(parts, last)?;
-        let places = (self.keys, self.keys_per_receiver());
-        let delivery = self.common.delivery(kind, receivers, prefix, places);
+        let (keys, each) = (self.keys, self.keys_per_receiver());
+        let delivery = self.common.delivery(kind, receivers, prefix, keys, each);
         Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })
     }
 }

@@ -104,7 +104,7 @@ impl KindOptions for ReplicaOptions {
         let at: Vec<_> = self.at.iter().map(|at| (at.0.clone(), at.1)).collect();
         // As many as the primary names, where nobody else does: known when it is asked.
         let receivers = keys.saturating_mul(u32::try_from(at.len()).unwrap_or(u32::MAX).max(1));
-        let read = self.common.delivery(DeliveryKind::Replica, receivers, prefix, (keys, 1));
+        let read = self.common.delivery(DeliveryKind::Replica, receivers, prefix, keys, 1);
         Ok(Delivery { at, wait: self.replica_wait()?, ..read })
     }
 }

@@ -172,7 +172,8 @@ impl CommonOptions {
         kind: DeliveryKind,
         receivers: u32,
         prefix: String,
-        (places, places_each): (u32, u32),
+        places: u32,
+        places_each: u32,
     ) -> Delivery {
         Delivery {
             kind,

@@ -17,11 +17,11 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
     for (operation, span) in plan.mix.iter().flat_map(|mix| mix.spans()) {
         let drawn = operation.keys.as_ref().unwrap_or(&plan.data.keys);
         let inserts = drawn.draw == KeyDist::INSERT;
-        let keys = match inserts {
+        let mut keys = drawn.clone();
+        if inserts {
             // The file has a placeholder for new keys in the command instead.
-            true => KeySpace { draw: KeyDist::UNIFORM, ..drawn.clone() },
-            false => drawn.clone(),
-        };
+            keys.draw = KeyDist::UNIFORM;
+        }
         let name = unique(&operation.name, |name| !names.contains(name));
         names.insert(name.clone());
         let mut commands = span.map(|at| unplaced(Words(words_of(plan, at, inserts))));

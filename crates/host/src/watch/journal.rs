@@ -154,7 +154,7 @@ pub(super) fn read(
             None => journal.unseen.push("LATENCY was refused".to_owned()),
         },
     }
-    if before.text("valkey_version").is_some_and(|version| at_least(version, (8, 1))) {
+    if before.text("valkey_version").is_some_and(|version| at_least(version, 8, 1)) {
         for (which, kind) in [
             (&b"large-request"[..], JournalKind::LargeRequest),
             (b"large-reply", JournalKind::LargeReply),
@@ -376,9 +376,9 @@ fn ahead_s(client: &mut Server) -> Option<f64> {
     })
 }
 
-fn at_least(version: &str, least: (u64, u64)) -> bool {
+fn at_least(version: &str, major: u64, minor: u64) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u64>().unwrap_or_default());
-    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= least
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= (major, minor)
 }
 
 fn first_number(item: &Value) -> Option<i64> {

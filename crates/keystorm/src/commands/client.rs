@@ -49,7 +49,7 @@ pub(crate) fn client() -> Result<End> {
     let (shares, to_do) = channel();
     let (stop, asked) = (interrupted, Arc::clone(&signal));
     thread::Builder::new().name("listen".into()).spawn(move || {
-        let fault = listen(epoch, &listening, &shares, (stop, &asked));
+        let fault = listen(epoch, &listening, &shares, stop, &asked);
         stop.store(true, Ordering::Relaxed);
         if let Err(error) = fault {
             listening.say(&FromClient::Failed(error.to_string()));
@@ -107,7 +107,8 @@ fn listen(
     epoch: Instant,
     out: &LineOutput,
     shares: &Sender<Share>,
-    (interrupted, signal): (&AtomicBool, &AtomicUsize),
+    interrupted: &AtomicBool,
+    signal: &AtomicUsize,
 ) -> Result<()> {
     let mut input = BufReader::new(streams::input());
     let mut barrier: Option<Arc<Barrier>> = None;
@@ -240,8 +241,8 @@ impl Ticks<'_> {
         let Second { tally, points, span_ns, warming_up } = second;
         let sending = snapshot.sending.as_ref().filter(|_| !warming_up);
         let deliveries = sending.map(|(sending, expected)| {
-            let counts = (*expected, snapshot.total.succeeded());
-            Box::new(Deliveries::so_far((*sending).clone(), snapshot.elapsed_ns, counts))
+            let (elapsed_ns, received) = (snapshot.elapsed_ns, snapshot.total.succeeded());
+            Box::new(Deliveries::so_far((*sending).clone(), elapsed_ns, *expected, received))
         });
         self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,

@@ -31,10 +31,10 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
     let owners = owners(topology, delivery)?;
     let mut placed = delivery.clone();
     match delivery.kind {
-        DeliveryKind::Replica => at_replicas(bed, &plan, (topology, &owners), &mut placed)?,
+        DeliveryKind::Replica => at_replicas(bed, &plan, topology, &owners, &mut placed)?,
         _ => {
             let slotless = slotless_masters(bed, &plan)?;
-            at_masters((topology, &owners), &slotless, delivery, &mut placed);
+            at_masters(topology, &owners, &slotless, delivery, &mut placed);
         }
     }
     placed.receivers = u32::try_from(placed.node_receivers.len()).unwrap_or(u32::MAX);
@@ -59,7 +59,8 @@ fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
 
 /// Each receiver at each master, including those without a place, as a slot may move there.
 fn at_masters(
-    (topology, owners): (&Topology, &[usize]),
+    topology: &Topology,
+    owners: &[usize],
     slotless: &[(String, u16)],
     delivery: &Delivery,
     placed: &mut Delivery,
@@ -122,7 +123,8 @@ fn address_of(all: &mut Vec<(String, u16)>, address: (String, u16)) -> Option<u3
 fn at_replicas(
     bed: &TestBed<'_>,
     plan: &Plan,
-    (topology, owners): (&Topology, &[usize]),
+    topology: &Topology,
+    owners: &[usize],
     placed: &mut Delivery,
 ) -> Result<()> {
     let named = if placed.at.is_empty() {

@@ -66,7 +66,7 @@ impl Server {
             .map(|options| tls::context(options, &target.endpoint))
             .transpose()?;
         if let Some(servers) = target.servers() {
-            return Self::reach_all(target, servers, protocol, (tls, questions));
+            return Self::reach_all(target, servers, protocol, tls, questions);
         }
         // A password that cannot be had is the first thing to say.
         password::credentials(target)?;
@@ -94,10 +94,7 @@ impl Server {
         let cluster = match &target.endpoint {
             Endpoint::Replicated { primary, replicas } => {
                 let nodes = replicas::topology(
-                    (primary, &address),
-                    replicas,
-                    (target, protocol, questions),
-                    &mut tls,
+                    primary, &address, replicas, target, protocol, questions, &mut tls,
                 )?;
                 Some(nodes)
             }
@@ -127,7 +124,8 @@ impl Server {
         target: &Target,
         servers: &[Endpoint],
         protocol: ProtocolKind,
-        (mut tls, questions): (Option<TlsContext>, Questions),
+        mut tls: Option<TlsContext>,
+        questions: Questions,
     ) -> Result<Self> {
         let mut found = Vec::new();
         for server in servers {

@@ -49,10 +49,10 @@ impl Server {
         let Some(topology) = &self.cluster else { return run(None) };
         let login = login(&plan.target, self.tls.as_ref());
         let routings = host::cluster::routings(plan, &self.address, login)?;
-        let refresh = |nodes: &[SocketAddr]| match plan.target.is_cluster() {
-            true => host::cluster::refresh(nodes, login, login.tls.is_some()),
-            // Those that are named stay what they are.
-            false => None,
+        // Named servers keep their roles.
+        let is_cluster = plan.target.is_cluster();
+        let refresh = |nodes: &[SocketAddr]| {
+            is_cluster.then(|| host::cluster::refresh(nodes, login, login.tls.is_some()))?
         };
         let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
         run(Some(ServerSet::Cluster(job)))

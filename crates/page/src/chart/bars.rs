@@ -156,8 +156,8 @@ impl Bars<'_> {
         let y = y + (above + GAP / 2 + n as u32 * BAR) as i32 * FINE;
         let middle = y + BAR as i32 * FINE / 2;
         let mut text_at = zero.max(tip);
-        if let Some(interval) = point.interval {
-            text_at = text_at.max(self.draw_whisker(interval, middle));
+        if let Some((low, high)) = point.interval {
+            text_at = text_at.max(self.draw_whisker(low, high, middle));
         }
         let value = if alone { axis.unit.show(point.y) } else { String::new() };
         let (x, y_text) = (px(text_at + 5 * FINE), px(middle + 4 * FINE));
@@ -165,7 +165,7 @@ impl Bars<'_> {
         // On a logarithmic axis a length says nothing.
         let shape = match axis.scale {
             Scale::Log => dot(n, point, (tip, middle)),
-            _ => bar(n, point, (zero.min(tip), zero.max(tip)), y),
+            _ => bar(n, point, zero.min(tip), zero.max(tip), y),
         };
         let series = &self.chart.series;
         let name = (series.len() > 1).then_some(series[n].name.as_str());
@@ -174,7 +174,7 @@ impl Bars<'_> {
     }
 
     /// Draws the interval of a value across its bar, and returns its right end.
-    fn draw_whisker(&mut self, (low, high): (f64, f64), middle: i32) -> i32 {
+    fn draw_whisker(&mut self, low: f64, high: f64, middle: i32) -> i32 {
         let Span { from, to, .. } = self.layout.lengths;
         let place = |v| self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to);
         let [left, right] = [low, high].map(|v| self.axes.at(place(v), 0.0).0);
@@ -212,12 +212,11 @@ impl Bars<'_> {
 /// Returns the SVG attributes that paint a bar or dot of series `n`.
 fn paint(n: usize, point: &DataPoint) -> String {
     let colour = Role::Series(point.colour.unwrap_or(n));
-    let paint = match point.hollow {
-        // All of it answers to the pointer, as a full one does.
-        true => {
-            format!("{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"", colour.stroke())
-        }
-        false => colour.fill(),
+    let paint = if point.hollow {
+        // The whole shape responds to the pointer, as a filled one does.
+        format!("{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"", colour.stroke())
+    } else {
+        colour.fill()
     };
     paint.replace("class=\"", "class=\"m ")
 }
@@ -227,7 +226,7 @@ fn dot(n: usize, point: &DataPoint, (x, y): Point) -> String {
     format!("<circle {paint} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"5\"", px(x), px(y))
 }
 
-fn bar(n: usize, point: &DataPoint, (begin, end): (i32, i32), y: i32) -> String {
+fn bar(n: usize, point: &DataPoint, begin: i32, end: i32, y: i32) -> String {
     format!(
         "<rect {} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
         paint(n, point),

@@ -11,8 +11,10 @@ use report::grouped;
 /// greatest weight.
 pub(super) fn cell(
     chart: &Chart,
-    (n, point, most): (usize, &DataPoint, f64),
-    ((left, top), (right, bottom)): (Point, Point),
+    n: usize,
+    point: &DataPoint,
+    most: f64,
+    [(left, top), (right, bottom)]: [Point; 2],
 ) -> Mark {
     let fill = Role::Heat(step(point.weight, most)).fill().replace("class=\"", "class=\"m ");
     let unit = chart.y.unit;

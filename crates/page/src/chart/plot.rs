@@ -112,7 +112,7 @@ impl<'c> Drawing<'c> {
             for stretch in stretches(chart, series) {
                 let mut line = Vec::new();
                 for point in stretch {
-                    self.draw_point((n, series), point, &mut line);
+                    self.draw_point(n, series, point, &mut line);
                 }
                 self.lines.push((n, line));
             }
@@ -120,12 +120,7 @@ impl<'c> Drawing<'c> {
     }
 
     /// Draws a point of a series and adds it to its line; for a heat map, a cell.
-    fn draw_point(
-        &mut self,
-        (n, series): (usize, &Series),
-        point: &DataPoint,
-        line: &mut Vec<Point>,
-    ) {
+    fn draw_point(&mut self, n: usize, series: &Series, point: &DataPoint, line: &mut Vec<Point>) {
         let Self { chart, axes, .. } = *self;
         let (x_span, y_span) = (axes.x, axes.y);
         let (Some(x), Some(y)) = (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
@@ -139,8 +134,8 @@ impl<'c> Drawing<'c> {
                 axes.at(x.clamp(x_span.from, x_span.to), place(y).unwrap_or(y_span.from))
             };
             let (from, to) = (point.x - width / 2.0, point.x + width / 2.0);
-            let corners = (corner(from, high), corner(to, low));
-            self.marks.push(heat::cell(chart, (n, point, self.weight_max), corners));
+            let corners = [corner(from, high), corner(to, low)];
+            self.marks.push(heat::cell(chart, n, point, self.weight_max, corners));
             return;
         }
         line.push(here);

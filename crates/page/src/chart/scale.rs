@@ -54,19 +54,13 @@ pub(super) fn span(
         return Span { from: 0.0, to: 1.0, ticks: vec![] };
     }
     match axis.scale {
-        Scale::Linear => linear(axis, (low, high), wanted, from_zero, fitted),
-        Scale::Log => log(axis, values, (low, high), wanted, fitted),
+        Scale::Linear => linear(axis, low, high, wanted, from_zero, fitted),
+        Scale::Log => log(axis, values, low, high, wanted, fitted),
         Scale::Nines => nines(high),
     }
 }
 
-fn linear(
-    axis: &Axis,
-    (low, high): (f64, f64),
-    wanted: usize,
-    from_zero: bool,
-    fitted: bool,
-) -> Span {
+fn linear(axis: &Axis, low: f64, high: f64, wanted: usize, from_zero: bool, fitted: bool) -> Span {
     let near_zero = low >= 0.0 && (from_zero || low <= high * 0.25);
     let low = if near_zero { 0.0 } else { low };
     let high = if from_zero { high.max(0.0) } else { high };
@@ -107,7 +101,7 @@ fn nice_step(least: f64) -> f64 {
     step.unwrap_or(10.0) * power
 }
 
-fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitted: bool) -> Span {
+fn log(axis: &Axis, values: &[f64], low: f64, high: f64, wanted: usize, fitted: bool) -> Span {
     let named = |value: f64| (value.log10(), axis.unit.show(value));
     if fitted {
         // An axis of a varied option names just its values.

@@ -48,10 +48,10 @@ pub fn needs_a_file(plan: &Plan) -> bool {
 
 /// Returns whether some operation has a key space of its own.
 fn draws_in_different_ways(plan: &Plan) -> bool {
-    let as_all = |keys: &KeySpace| match keys.draw == KeyDist::INSERT {
-        // Where a key is inserted, its command says so.
-        true => KeySpace { draw: plan.data.keys.draw.clone(), ..keys.clone() } == plan.data.keys,
-        false => *keys == plan.data.keys,
+    let as_all = |keys: &KeySpace| {
+        // A command that inserts a key has a placeholder for that.
+        let draw = if keys.draw == KeyDist::INSERT { &plan.data.keys.draw } else { &keys.draw };
+        KeySpace { draw: draw.clone(), ..keys.clone() } == plan.data.keys
     };
     plan.key_spaces().any(|(_, keys)| !as_all(keys))
 }

@@ -12,7 +12,8 @@ pub(super) fn others(
     plan: &Plan,
     measurement: &Measurement,
     watched: &WatchRecord,
-    (least, share): (u64, f64),
+    least: u64,
+    share: f64,
 ) -> Option<String> {
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
     if plan.load.warmup_ns > 0

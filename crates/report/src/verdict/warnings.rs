@@ -244,7 +244,7 @@ pub(super) fn others(
     watched: &WatchRecord,
 ) -> Option<String> {
     if plan.protocol.is_memcache() {
-        return memcache::others(plan, measurement, watched, (OTHERS_MIN, OTHERS_SHARE));
+        return memcache::others(plan, measurement, watched, OTHERS_MIN, OTHERS_SHARE);
     }
     let ours: Vec<String> = plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();
     // The commands of a script are counted by their own names.

@@ -89,14 +89,14 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         | Finding::Turns
         | Finding::Disturbed
         | Finding::Disk
-        | Finding::Blocking => idle(finding, evidence, (&server, &client)),
+        | Finding::Blocking => idle(finding, evidence, &server, &client),
         Finding::Unseen => format!("{client}, and {server}"),
         Finding::Unclear => format!("{server}, {client}"),
     }
 }
 
 /// The evidence for a finding in which neither client nor server was full.
-fn idle(finding: Finding, evidence: &Evidence, (server, client): (&str, &str)) -> String {
+fn idle(finding: Finding, evidence: &Evidence, server: &str, client: &str) -> String {
     let (so, in_flight) = (so(evidence), evidence.in_flight());
     let service = time(evidence.service_s.unwrap_or(0.0));
     match finding {

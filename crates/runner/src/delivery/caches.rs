@@ -43,7 +43,8 @@ impl Roles<'_> {
 /// have a cause other than loss.
 pub(super) fn missed(
     kind: DeliveryKind,
-    (caches, removable): (&mut Invalidations, u64),
+    caches: &mut Invalidations,
+    removable: u64,
     expected: u64,
     counts: &DeliveryCounts,
 ) -> u64 {
@@ -59,20 +60,15 @@ pub(super) fn missed(
 
 impl<E: Engine> Receivers<'_, E> {
     /// Takes the messages that a cache found when it read a place again. The first is the write whose
-    /// invalidation it had, if it had one; the others had come by then.
-    pub(super) fn take_read(
-        &mut self,
-        conn: ConnId,
-        (place, invalidated_ns): (u32, Option<u64>),
-        now_ns: u64,
-    ) {
+    /// invalidation it got `at_ns`, if it got one; the others had come by then.
+    pub(super) fn take_read(&mut self, conn: ConnId, place: u32, at_ns: Option<u64>, now_ns: u64) {
         let strings = &self.receivers[conn.0 as usize].strings;
         let (count, entries) = (strings.messages().len(), strings.entries().len());
         self.counts.corrupt += entries.saturating_sub(count) as u64;
         let first_sent_ns = strings.messages().first().map(|had| had.message.sent_ns);
         // One that came before anything was sent has another cause.
-        let caused_ns = invalidated_ns.filter(|at| first_sent_ns.is_some_and(|sent| sent <= *at));
-        if invalidated_ns.is_some() && caused_ns.is_none() && self.recorder.measuring(now_ns) {
+        let caused_ns = at_ns.filter(|at| first_sent_ns.is_some_and(|sent| sent <= *at));
+        if at_ns.is_some() && caused_ns.is_none() && self.recorder.measuring(now_ns) {
             self.invalidations.iter_mut().for_each(|caches| caches.unprompted += 1);
         }
         for n in 0..count {
@@ -161,7 +157,7 @@ mod tests {
             let kind = DeliveryKind::Invalidate { tracking };
             let mut caches = Invalidations { covered: 10, flushes, ..Invalidations::new(3) };
             let counts = DeliveryCounts { received: 80, cut_off, ..DeliveryCounts::default() };
-            let away = missed(kind, (&mut caches, removable), 100, &counts);
+            let away = missed(kind, &mut caches, removable, 100, &counts);
             (caches.removed, away)
         };
         assert_eq!(lost(TrackingMode::Default, 0, 0, 0), (0, 0), "ten are lost");

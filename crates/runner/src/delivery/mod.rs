@@ -163,7 +163,8 @@ impl<'r> Roles<'r> {
     /// `senders` is the most connections that these may have at once, `engine` the engine's name.
     pub(crate) fn new(
         job: &'r RunJob<'r>,
-        (destination, watch): (&'r Destination, Option<&'r TopologyWatch>),
+        destination: &'r Destination,
+        watch: Option<&'r TopologyWatch>,
         senders: u32,
         gate: &'r Gate<'r>,
         engine: &'static str,
@@ -338,7 +339,7 @@ impl<'r> Roles<'r> {
         let missed_while_away = self.kind.missed_while_away(&sending.total);
         let missed = match &mut invalidations {
             Some(caches) => {
-                caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
+                caches::missed(self.delivery.kind, caches, removable, expected, &counts)
             }
             None => pubsub::missed(self.delivery.kind, expected, &counts),
         };

@@ -102,7 +102,8 @@ impl Prober {
         &mut self,
         sequence: &[CommandSpec],
         delivery: &Delivery,
-        whose: (u32, u32),
+        run: u32,
+        sender: u32,
         now_ns: u64,
         out: &mut Vec<u8>,
     ) -> ProbeAction {
@@ -140,7 +141,7 @@ impl Prober {
                     self.awaited.push_back(Some(place));
                     match self.finals {
                         Some(_) => append_get(delivery, place, out),
-                        None => append_probe_to(place, sequence, (whose, now_ns), out),
+                        None => append_probe_to(place, sequence, run, sender, now_ns, out),
                     }
                 }
                 self.state = State::Sent;
@@ -258,7 +259,9 @@ impl Prober {
 fn append_probe_to(
     place: u32,
     sequence: &[CommandSpec],
-    ((run, sender), now_ns): ((u32, u32), u64),
+    run: u32,
+    sender: u32,
+    now_ns: u64,
     out: &mut Vec<u8>,
 ) {
     let message = Message {
@@ -337,7 +340,7 @@ mod tests {
     fn next(prober: &mut Prober, delivery: &Delivery, now_ns: u64) -> (ProbeAction, Vec<u8>) {
         let (mut out, name) = (Vec::new(), Arg { pieces: vec![Piece::Number(Slot::Key)] });
         let sequence = [CommandSpec { args: vec![name], inline: false }];
-        (prober.next(&sequence, delivery, (1, 2), now_ns, &mut out), out)
+        (prober.next(&sequence, delivery, 1, 2, now_ns, &mut out), out)
     }
 
     #[test]

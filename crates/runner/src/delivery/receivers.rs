@@ -110,14 +110,9 @@ impl ReceiverContext<'_> {
     /// Returns the final reports of a thread that never began.
     pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, ReceiverTotals) {
         self.roles.gate.fail(Fatal::new(why));
-        (last_words(self.thread, recorder, WorkerUse::default()), ReceiverTotals::default())
+        let words = last_words(self.thread, recorder, Vec::new(), WorkerUse::default());
+        (words, ReceiverTotals::default())
     }
-}
-
-fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> Vec<Report> {
-    let (mut reports, finished) = recorder.finish();
-    reports.push(Report::Done { worker, spent, finished, nodes: Vec::new() });
-    reports
 }
 
 /// Thread of receivers.
@@ -206,7 +201,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
             recorder,
             reopening: ReconnectQueue::new(
                 count,
-                (plan.load.seed, context.thread),
+                plan.load.seed,
+                context.thread,
                 plan.recovery.backoff,
             ),
             counts: DeliveryCounts::default(),
@@ -262,7 +258,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             ..
         } = self;
         let polls = gap.map(|gap| (gap, behind));
-        let reports = last_words(context.thread, recorder, spent);
+        let reports = last_words(context.thread, recorder, Vec::new(), spent);
         let received = receivers.iter().map(|receiver| receiver.received);
         let removable = receivers.iter().map(|receiver| receiver.cache.removable).sum();
         let by_receiver = received.clone().min().zip(received.max());
@@ -415,7 +411,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             }
             Received::Confirmation => self.confirmed(conn),
             Received::Reread { place, invalidated_ns: at } => {
-                self.take_read(conn, (place, at), now_ns);
+                self.take_read(conn, place, at, now_ns);
             }
             Received::Flush => self.flushed(conn),
             Received::Foreign => self.counts.foreign += 1,

@@ -105,8 +105,8 @@ impl<E: Engine> Receivers<'_, E> {
         let roles = self.context.roles;
         let Some(prober) = &mut self.prober else { return };
         let now_ns = self.engine.now_ns();
-        let (sequence, whose) = (&self.context.plan.sequence, (roles.run, roles.prober));
-        match prober.next(sequence, roles.delivery, whose, now_ns, &mut self.out) {
+        let (sequence, delivery) = (&self.context.plan.sequence, roles.delivery);
+        match prober.next(sequence, delivery, roles.run, roles.prober, now_ns, &mut self.out) {
             ProbeAction::Connect => {
                 let (conn, count) = (prober.conn, roles.delivery.receivers);
                 // One server may have moved since.

@@ -6,21 +6,16 @@ use crate::request::LostRequests;
 impl Recorder {
     /// Counts requests that were due and ended at these times against the deadline, if there is one.
     #[inline]
-    pub(super) fn ended(&mut self, times: (u64, u64), count: u64) {
+    pub(super) fn ended(&mut self, intended_ns: u64, done_ns: u64, count: u64) {
         if let (Some(deadline), Some(limit_ns)) = (&mut self.tally.deadline, self.shape.deadline_ns)
         {
-            deadline.ended(limit_ns, times, count);
+            deadline.ended(limit_ns, intended_ns, done_ns, count);
         }
     }
 
     /// Adds `commands` measured commands given up at their deadline on the current node, as `counted`
     /// operations or requests; `new` ones had not been sent in part.
-    pub(crate) fn given_up_at_deadline(
-        &mut self,
-        commands: u64,
-        (counted, new): (u64, bool),
-        now_ns: u64,
-    ) {
+    pub(crate) fn missed_deadline(&mut self, commands: u64, counted: u64, new: bool, now_ns: u64) {
         self.abandoned(LostRequests { timed_out: commands, lost: 0 }, now_ns);
         self.past_deadline(counted);
         self.given_up(if new { counted } else { 0 });
@@ -30,7 +25,7 @@ impl Recorder {
     /// nodes, none of them is responsible.
     pub(crate) fn given_up_by_nobody(&mut self, count: u64, now_ns: u64) {
         if self.slices.len() == 1 {
-            return self.given_up_at_deadline(count, (count, true), now_ns);
+            return self.missed_deadline(count, count, true, now_ns);
         }
         self.tally.connections.timed_out += count;
         self.last_end_ns = now_ns;

@@ -287,9 +287,8 @@ impl Recorder {
     #[inline]
     fn record_group(&mut self, group: &Sample) {
         self.tally.record(group);
-        let times = (group.intended_ns, group.done_ns);
         if self.tally.operations.is_empty() {
-            self.ended(times, group.count);
+            self.ended(group.intended_ns, group.done_ns, group.count);
         }
         self.silences[self.node].record(group, &mut self.delayed);
         self.optional.record_group(group);
@@ -299,7 +298,8 @@ impl Recorder {
     pub(crate) fn error(
         &mut self,
         answered: &CommandReply,
-        (kind, text): (&str, &str),
+        kind: &str,
+        text: &str,
         bytes: u64,
         now_ns: u64,
     ) {
@@ -314,7 +314,7 @@ impl Recorder {
                 failures.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
-            self.optional.error(command, (kind == CORRUPT, bytes), &stamps);
+            self.optional.error(command, kind == CORRUPT, bytes, &stamps);
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }
@@ -322,12 +322,7 @@ impl Recorder {
 
     /// Adds an error reply to a recorded command that is in no other figure, because it may wait for other
     /// clients.
-    pub(crate) fn error_of_unmeasured(
-        &mut self,
-        command: u32,
-        (kind, text): (&str, &str),
-        now_ns: u64,
-    ) {
+    pub(crate) fn error_unmeasured(&mut self, command: u32, kind: &str, text: &str, now_ns: u64) {
         self.tally.errors.add(kind, text);
         self.tally.commands[self.tallies[command as usize] as usize].errors += 1;
         self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
@@ -373,7 +368,7 @@ impl Recorder {
             };
             tally.record(ended, intended_ns, sent_ns, now_ns);
             if ended != OperationOutcome::Failed {
-                self.ended((intended_ns, now_ns), 1);
+                self.ended(intended_ns, now_ns, 1);
             }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
             self.optional.operation(progress.operation as usize, ended, &stamps);

@@ -59,16 +59,16 @@ impl OptionalRecorders {
 
     /// Adds an error reply to a command, or a `wrong` value, with its bytes.
     #[inline]
-    pub(super) fn error(&mut self, command: usize, of: (bool, u64), stamps: &Stamps) {
+    pub(super) fn error(&mut self, command: usize, wrong: bool, bytes: u64, stamps: &Stamps) {
         if let Some(kept) = &mut self.0 {
-            kept.error(command, of, stamps);
+            kept.error(command, wrong, bytes, stamps);
         }
     }
 
     /// Adds a request that was redirected, `for_once` or for good.
     pub(super) fn redirected(&mut self, command: usize, for_once: bool, now_ns: u64) {
         if let Some(Recorders { by_connection: Some(by), connection, .. }) = self.0.as_deref_mut() {
-            by.redirected((*connection, command), for_once, now_ns);
+            by.redirected(*connection, command, for_once, now_ns);
         }
     }
 
@@ -117,9 +117,9 @@ impl Recorders {
     }
 
     #[inline(never)]
-    fn error(&mut self, command: usize, (wrong, bytes): (bool, u64), stamps: &Stamps) {
+    fn error(&mut self, command: usize, wrong: bool, bytes: u64, stamps: &Stamps) {
         if let Some(by) = &mut self.by_connection {
-            by.error((self.connection, command), bytes, (stamps.sent_ns, stamps.done_ns));
+            by.error(self.connection, command, bytes, stamps);
         }
         if let Some(log) = &mut self.log {
             log.error(command, wrong, stamps);

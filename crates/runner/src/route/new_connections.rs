@@ -198,7 +198,7 @@ impl RouteHooks for NewConnections<'_> {
             if timed_out {
                 lost.timed_out += u64::from(request.measured) * u64::from(request.left)
             } else {
-                recorder.error(&request.answered(now_ns), (kind, why), 0, now_ns)
+                recorder.error(&request.answered(now_ns), kind, why, 0, now_ns)
             }
             0
         });

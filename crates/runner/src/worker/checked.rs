@@ -31,8 +31,8 @@ impl CheckedReply {
         command: u32,
         len: Option<u64>,
     ) {
-        let place = (command, self.strings);
-        let shown = batch.shown(request, place, &mut self.name, &mut self.want);
+        let Self { strings, name, want, .. } = self;
+        let shown = batch.shown(request, command, *strings, name, want);
         self.strings += 1;
         self.passed = 0;
         self.shown = Some(shown);

@@ -149,7 +149,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
             let commands = u64::from(request.left);
             let counted = if by_operation { 1 } else { commands };
             let is_new = !request.progress.is_under_way() && request.sent_ns == 0;
-            self.recorder.given_up_at_deadline(commands, (counted, is_new), now_ns);
+            self.recorder.missed_deadline(commands, counted, is_new, now_ns);
         }
     }
 }

@@ -153,11 +153,11 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
             lacking = lacks;
             // One that failed, or was called off, answers for none.
             if !matches!(reply, Reply::Error(_) | Reply::Miss) {
-                self.incoming.comparison.answered_queue((queue, command), replies);
+                self.incoming.comparison.answered_queue(queue, command, replies);
             }
         }
         let (plan, batch, kept) = (self.context.plan, self.context.batch, &self.steps.kept);
-        let asked = |command| asked::<P>(plan, batch, (oldest.given(kept), command));
+        let asked = |command| asked::<P>(plan, batch, oldest.given(kept), command);
         if (self.context.asks.queues || self.verifier.is_some())
             && let Some(text) = self.incoming.comparison.ended(batch, command, asked)
         {

@@ -32,13 +32,8 @@ impl<'r> WorkerContext<'r> {
 impl MessageOrigin<'_> {
     /// Returns the message of the request with this number and these due and sending times.
     #[inline]
-    pub(crate) fn message(
-        &self,
-        measured: bool,
-        number: u64,
-        (due_ns, sent_ns): (u64, u64),
-    ) -> Message {
-        let purpose = if measured { Purpose::Measured } else { Purpose::Warmup };
+    pub(crate) fn message(&self, counts: bool, number: u64, due_ns: u64, sent_ns: u64) -> Message {
+        let purpose = if counts { Purpose::Measured } else { Purpose::Warmup };
         let Self { run, sender, numbers, sent_times, epoch_ns } = *self;
         let number = numbers.of_request(number);
         let (due_ns, sent_ns) = (due_ns.saturating_sub(epoch_ns), sent_ns.saturating_sub(epoch_ns));

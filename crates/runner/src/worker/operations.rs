@@ -21,7 +21,8 @@ impl<M: Copy> Request<M> {
     /// first command and the number of commands.
     #[inline]
     pub(crate) fn of_operation(
-        (operations, growing): (&Operations, &mut KeySource),
+        operations: &Operations,
+        growing: &mut KeySource,
         number: u64,
         intended_ns: u64,
         measured: bool,
@@ -86,12 +87,13 @@ impl<M: Copy> Steps<M> {
     pub(super) fn completed(
         &mut self,
         completed: Completion,
-        (request, scan): (&Request<M>, &mut CursorScan),
+        request: &Request<M>,
+        scan: &mut CursorScan,
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
         match completed {
-            Completion::Whole => self.ended((request, scan), recorder, now_ns),
+            Completion::Whole => self.ended(request, scan, recorder, now_ns),
             Completion::Partly => {}
             Completion::Lost => self.forget(request.progress),
         }
@@ -101,7 +103,8 @@ impl<M: Copy> Steps<M> {
     #[inline]
     fn ended(
         &mut self,
-        (request, scan): (&Request<M>, &mut CursorScan),
+        request: &Request<M>,
+        scan: &mut CursorScan,
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
@@ -143,7 +146,8 @@ impl<M: Copy> Steps<M> {
 #[inline]
 pub(crate) fn append<M>(
     request: &Request<M>,
-    (batch, kept): (&Batch, &Captures),
+    batch: &Batch,
+    kept: &Captures,
     recorder: &mut Recorder,
     out: &mut Vec<u8>,
 ) {
@@ -162,8 +166,10 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     pub(crate) fn note_handed(
         &mut self,
         conn: ConnId,
-        (count, bytes): (usize, usize),
-        (room_ns, sent_ns): (u64, u64),
+        count: usize,
+        bytes: usize,
+        room_ns: u64,
+        sent_ns: u64,
     ) {
         let closed_loop = !self.is_scheduled();
         let mut measured = false;

@@ -242,12 +242,11 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
                 return span;
             }
             if let Some(reply) = repeated.filter(|_| self.context.asks.alike) {
-                let answer = (command, reply, bytes);
-                let more = self.settle_alike(requests, answer, (rest, consumed));
+                let more = self.settle_alike(requests, command, reply, bytes, rest, consumed);
                 span.decoded += more * consumed;
                 span.settled = span.decoded;
             } else if let Some(reply) = repeated {
-                let more = self.settle_repeats(requests, (reply, receivers), (rest, consumed));
+                let more = self.settle_repeats(requests, reply, receivers, rest, consumed);
                 span.decoded += more * consumed;
                 span.settled = span.decoded;
                 may_repeat = more > 0;
@@ -310,13 +309,13 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
         };
         self.context.acknowledgements.note(request, reply, wrong.is_some(), self.now_ns);
         let goes_on = match (reply, wrong) {
-            (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
+            (Reply::Error(text), _) => self.fail(request, first_byte_ns, text, bytes, is_alone),
             (_, Some((kind, text))) => {
-                self.count_error((request, first_byte_ns), (kind, &text), bytes);
+                self.count_error(request, first_byte_ns, kind, &text, bytes);
                 true
             }
             (reply, None) => {
-                self.succeed((request, first_byte_ns), reply, bytes);
+                self.succeed(request, first_byte_ns, reply, bytes);
                 true
             }
         };
@@ -332,11 +331,12 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     #[inline]
     fn succeed(
         &mut self,
-        (request, first_byte_ns): (&Request<R::Mark>, u64),
+        request: &Request<R::Mark>,
+        first_byte_ns: u64,
         reply: Reply<'_>,
         bytes: u64,
     ) {
-        let answer = self.answer((request, first_byte_ns), reply, bytes);
+        let answer = self.answer(request, first_byte_ns, reply, bytes);
         if self.record(request, &answer)
             && self.context.asks.per_position
             && self.incoming.found.len() == self.context.reply_rules.keys(request.command) as usize
@@ -349,7 +349,8 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     #[inline]
     pub(super) fn answer(
         &self,
-        (request, first_byte_ns): (&Request<R::Mark>, u64),
+        request: &Request<R::Mark>,
+        first_byte_ns: u64,
         reply: Reply<'_>,
         bytes: u64,
     ) -> SettledReply {
@@ -378,7 +379,8 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// can be settled.
     fn fail(
         &mut self,
-        (request, first_byte_ns): (&mut Request<R::Mark>, u64),
+        request: &mut Request<R::Mark>,
+        first_byte_ns: u64,
         text: &[u8],
         bytes: u64,
         is_alone: bool,
@@ -390,15 +392,16 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
         let is_refused = P::is_refusal(text);
         let text = self.context.handshake.masked(explain::text(text));
         if !is_uncertain
-            && self.context.retries.apply(request, &text, (self.now_ns, self.context.stop_ns))
+            && self.context.retries.apply(request, &text, self.now_ns, self.context.stop_ns)
             && self.route.may_retry(self.place, request, &text)
         {
             request.progress.again = true;
-        } else if self.count_error((request, first_byte_ns), (explain::kind(&text), &text), bytes) {
+        } else if self.count_error(request, first_byte_ns, explain::kind(&text), &text, bytes) {
             if self.context.plan.peer.each_failure && request.measured {
                 let given = request.given(&self.steps.kept);
-                let asked = (self.context.plan, self.context.batch, (given, request.command));
-                self.recorder.tell(failed::<P>(asked, &text, request.progress.retries));
+                let (plan, batch) = (self.context.plan, self.context.batch);
+                let (command, retries) = (request.command, request.progress.retries);
+                self.recorder.tell(failed::<P>(plan, batch, given, command, &text, retries));
             }
             if self.context.plan.recovery.on_error == OnError::Stop {
                 self.ended = Err(explain::error_reply(&text));
@@ -416,16 +419,18 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// Counts an error if it is the result of a request. Returns whether it is.
     fn count_error(
         &mut self,
-        (request, first_byte_ns): (&Request<R::Mark>, u64),
-        (kind, text): (&str, &str),
+        request: &Request<R::Mark>,
+        first_byte_ns: u64,
+        kind: &str,
+        text: &str,
         bytes: u64,
     ) -> bool {
         let counts = self.route.counts_error(self.place, request, text);
         if counts && !request.measured && self.context.plan.is_recorded() {
-            self.recorder.error_of_unmeasured(request.command, (kind, text), self.now_ns);
+            self.recorder.error_unmeasured(request.command, kind, text, self.now_ns);
         } else if counts {
             let answered = request.answered(first_byte_ns);
-            self.recorder.error(&answered, (kind, text), bytes, self.now_ns);
+            self.recorder.error(&answered, kind, text, bytes, self.now_ns);
         }
         counts
     }
@@ -437,7 +442,7 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
             return;
         }
         let completed = self.route.completed(self.place, request, self.recorder, self.now_ns);
-        self.steps.completed(completed, (request, self.scan), self.recorder, self.now_ns);
+        self.steps.completed(completed, request, self.scan, self.recorder, self.now_ns);
     }
 }
 

@@ -55,12 +55,9 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// Returns an idle recovery for up to `connections_max` connections of worker `worker`.
     pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
+        let (seed, backoff) = (plan.load.seed, plan.recovery.backoff);
         Self {
-            reopening: ReconnectQueue::new(
-                connections_max,
-                (plan.load.seed, worker),
-                plan.recovery.backoff,
-            ),
+            reopening: ReconnectQueue::new(connections_max, seed, worker, backoff),
             due_ns: u64::MAX,
             look_ns: u64::MAX,
             absent_since_ns: None,
@@ -105,15 +102,16 @@ struct LossContext<'w, R: RouteHooks> {
     plan: &'w Plan,
 }
 
-/// Counts the requests in flight on a lost connection, except retries. `times` are now and the end of new
-/// requests. Independent of the engine, so that it is compiled once for each protocol and route.
+/// Counts the requests in flight on a lost connection, except retries. No new request is sent from `stop_ns`
+/// on. Independent of the engine, so that it is compiled once for each protocol and route.
 #[cold]
 #[inline(never)]
 fn forsake_requests<P: Protocol, R: RouteHooks>(
     connection: &mut ConnectionOf<P, R>,
     rest: LossContext<'_, R>,
     overdue_ns: u64,
-    times: (u64, u64),
+    now_ns: u64,
+    stop_ns: u64,
 ) {
     let LossContext { recorder, route, steps, retries, batch, plan } = rest;
     let Connection { state, requests, place, .. } = connection;
@@ -122,14 +120,15 @@ fn forsake_requests<P: Protocol, R: RouteHooks>(
     }
     let withheld = R::withheld(place);
     let abandoned = requests.abandon(overdue_ns, withheld, |request| {
-        let again = retries.is_some_and(|retries| retries.allow(request, times));
+        let again = retries.is_some_and(|retries| retries.allow(request, now_ns, stop_ns));
         if again && route.may_retry(place, request, LOST) {
             steps.failed.push(request.once_more());
             return 0;
         }
         if plan.peer.each_failure && request.measured {
-            let asked = (plan, batch, (request.given(&steps.kept), request.command));
-            recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
+            let (given, command) = (request.given(&steps.kept), request.command);
+            let retries = request.progress.retries;
+            recorder.tell(failed::<P>(plan, batch, given, command, LOST, retries));
         }
         let LostRequest { commands, is_last } = route.forsake(request);
         if is_last {
@@ -139,7 +138,7 @@ fn forsake_requests<P: Protocol, R: RouteHooks>(
     });
     route.count_unanswered(place, abandoned.total());
     route.record_of(place, recorder);
-    recorder.abandoned(abandoned, times.0);
+    recorder.abandoned(abandoned, now_ns);
 }
 
 impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
@@ -242,7 +241,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     #[cold]
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
         let reconnects = self.reconnects();
-        let times = (self.engine.now_ns(), self.stop_ns);
+        let (now_ns, stop_ns) = (self.engine.now_ns(), self.stop_ns);
         let Self {
             connections, recorder, route, steps, retries, batch, context, in_flight, ..
         } = self;
@@ -250,7 +249,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
         *in_flight -= u64::from(connection.requests.commands());
         let retries = reconnects.then_some(&*retries);
         let rest = LossContext { recorder, route, steps, retries, batch, plan: context.plan };
-        forsake_requests::<P, R>(connection, rest, overdue_ns, times);
+        forsake_requests::<P, R>(connection, rest, overdue_ns, now_ns, stop_ns);
         self.unready(conn);
         self.postpone(conn);
         self.follow(conn);

@@ -14,15 +14,17 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     pub(super) fn settle_repeats(
         &mut self,
         requests: &mut Requests<R::Mark>,
-        (reply, receivers): (Reply<'_>, u32),
-        (input, len): (&[u8], usize),
+        reply: Reply<'_>,
+        receivers: u32,
+        input: &[u8],
+        len: usize,
     ) -> usize {
         let most = requests.oldest_mut().map_or(0, |oldest| oldest.left);
         let count = wire::repeats(input, len, most);
         if count > 0
             && let Some((first_byte_ns, request)) = requests.settle_many(count, self.now_ns)
         {
-            let answer = self.answer((request, first_byte_ns), reply, 0);
+            let answer = self.answer(request, first_byte_ns, reply, 0);
             if receivers > 0 {
                 self.recorder.reached(request, u64::from(receivers) * u64::from(count));
             }
@@ -39,8 +41,11 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     pub(super) fn settle_alike(
         &mut self,
         requests: &mut Requests<R::Mark>,
-        (command, reply, bytes): (u32, Reply<'_>, u64),
-        (input, len): (&[u8], usize),
+        command: u32,
+        reply: Reply<'_>,
+        bytes: u64,
+        input: &[u8],
+        len: usize,
     ) -> usize {
         let count = wire::repeats(input, len, requests.alike(command));
         let mut left = count;
@@ -49,7 +54,7 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
             let Some((first_byte_ns, request)) = requests.settle_whole(many, self.now_ns) else {
                 break;
             };
-            let answer = self.answer((request, first_byte_ns), reply, bytes);
+            let answer = self.answer(request, first_byte_ns, reply, bytes);
             if self.context.asks.single {
                 self.recorder.replies(&answer, many, self.now_ns);
             } else {

@@ -85,7 +85,7 @@ impl<M: Copy> Retries<M> {
 
     /// Returns whether a request that fails now may be retried before its deadline, in a run that sends
     /// nothing new from `stop_ns` on.
-    pub(super) fn allow(&self, request: &Request<M>, (now_ns, stop_ns): (u64, u64)) -> bool {
+    pub(super) fn allow(&self, request: &Request<M>, now_ns: u64, stop_ns: u64) -> bool {
         let times = request.progress.retries;
         self.retry.as_ref().is_some_and(|retry| {
             let again_ns = now_ns.saturating_add(retry.backoff.delay_ns(times));
@@ -95,9 +95,9 @@ impl<M: Copy> Retries<M> {
     }
 
     /// Returns whether `allow` holds and the plan retries this error.
-    pub(super) fn apply(&self, request: &Request<M>, error: &str, times: (u64, u64)) -> bool {
-        self.allow(request, times)
-            && self.retry.as_ref().is_some_and(|retry| retry.applies_to(error))
+    pub(super) fn apply(&self, request: &Request<M>, why: &str, now_ns: u64, stop_ns: u64) -> bool {
+        self.allow(request, now_ns, stop_ns)
+            && self.retry.as_ref().is_some_and(|retry| retry.applies_to(why))
     }
 
     /// Returns the wait before a retry, after `tried` earlier ones.
@@ -165,8 +165,10 @@ impl<M: Copy> Retries<M> {
     #[cold]
     fn postpone(
         &mut self,
-        (conn, waiting): (ConnId, &mut u32),
-        (now_ns, at_once): (u64, bool),
+        conn: ConnId,
+        waiting: &mut u32,
+        now_ns: u64,
+        at_once: bool,
         steps: &mut Steps<M>,
         recorder: &mut Recorder,
     ) -> u64 {
@@ -194,8 +196,8 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
         let Self { connections, recorder, retries, steps, in_flight, .. } = self;
         let connection = &mut connections[conn.0 as usize];
         let at_once = R::SENDS_ANYWHERE || connection.state == State::Ready;
-        let of = (conn, &mut connection.postponed);
-        *in_flight += retries.postpone(of, (now_ns, at_once), steps, recorder);
+        let waiting = &mut connection.postponed;
+        *in_flight += retries.postpone(conn, waiting, now_ns, at_once, steps, recorder);
     }
 
     /// Sends the requests whose wait has ended.

@@ -104,7 +104,7 @@ impl ReplyVisitor for Checker<'_> {
         while self.comparison.strings < count {
             asked.clear();
             let at = self.comparison.strings;
-            self.batch.append_key(keys, (command, at), self.given, asked);
+            self.batch.append_key(keys, command, at, self.given, asked);
             if asked == key {
                 return;
             }
@@ -206,7 +206,7 @@ impl Comparison {
 
     /// Compares the number of elements in the reply to an `EXEC` with that of its commands; without elements,
     /// none was seen.
-    pub(super) fn answered_queue(&mut self, (queue, exec): (Queue<'_>, u32), replies: u32) {
+    pub(super) fn answered_queue(&mut self, queue: Queue<'_>, exec: u32, replies: u32) {
         let queued = queue.commands.len() as u32;
         if replies != queued {
             self.fault(exec, || Mismatch::Replies(replies, queued));
@@ -274,7 +274,8 @@ impl Fault {
 pub(super) fn asked<P: Protocol>(
     plan: &Plan,
     batch: &Batch,
-    (request, command): (RequestInputs<'_>, u32),
+    request: RequestInputs<'_>,
+    command: u32,
 ) -> String {
     let at = command as usize;
     let keys = Keys::for_plan::<P>(plan);
@@ -286,7 +287,7 @@ pub(super) fn asked<P: Protocol>(
     bytes.extend_from_slice(plan.sequence[at].name().to_lowercase().as_bytes());
     for key in 0..keys.count(at) {
         bytes.push(b' ');
-        batch.append_key(&keys, (at, key), request, &mut bytes);
+        batch.append_key(&keys, at, key, request, &mut bytes);
     }
     bytes.escape_ascii().to_string()
 }
@@ -294,7 +295,10 @@ pub(super) fn asked<P: Protocol>(
 /// A request that failed for good, for observers.
 #[cold]
 pub(super) fn failed<P: Protocol>(
-    (plan, batch, (request, command)): (&Plan, &Batch, (RequestInputs<'_>, u32)),
+    plan: &Plan,
+    batch: &Batch,
+    request: RequestInputs<'_>,
+    command: u32,
     why: &str,
     retries: u32,
 ) -> FailedRequest {
@@ -302,7 +306,7 @@ pub(super) fn failed<P: Protocol>(
     let keys = Keys::for_plan::<P>(plan);
     let mut key = Vec::new();
     if keys.count(at) > 0 {
-        batch.append_key(&keys, (at, 0), request, &mut key);
+        batch.append_key(&keys, at, 0, request, &mut key);
     } else {
         let mut bytes = Vec::new();
         batch.append_of(request, at..at + 1, &mut bytes);

@@ -117,7 +117,7 @@ impl Reuse {
         }
         let slot = self.next_slot;
         self.next_slot += 1;
-        self.put(slot, (1, size));
+        self.put(slot, 1, size);
         let is_once = known.is_none();
         self.keys.insert(hash, SampledKey { slot, size, is_sized, is_once });
         if known.is_none() {
@@ -165,10 +165,10 @@ impl Reuse {
     }
 
     fn take(&mut self, key: SampledKey) {
-        self.put(key.slot, (1_u64.wrapping_neg(), key.size.wrapping_neg()));
+        self.put(key.slot, 1_u64.wrapping_neg(), key.size.wrapping_neg());
     }
 
-    fn put(&mut self, slot: usize, (keys, bytes): (u64, u64)) {
+    fn put(&mut self, slot: usize, keys: u64, bytes: u64) {
         let mut at = slot + 1;
         while at <= SLOTS {
             let sum = &mut self.tree[at];
@@ -188,7 +188,7 @@ impl Reuse {
             if let Some(key) = self.keys.get_mut(&hash) {
                 key.slot = slot;
                 let size = key.size;
-                self.put(slot, (1, size));
+                self.put(slot, 1, size);
             }
         }
     }

@@ -218,7 +218,7 @@ impl Describer {
             peak_per_s: if is_timed { self.times.peak_per_s() } else { 0 },
             rate: if is_timed { self.times.points() } else { Vec::new() },
             clock_steps_back: self.times.steps_back,
-            warnings: warnings(&self.notices, &self.suspects, &self.cross_slot, (&stalls, events)),
+            warnings: warnings(&self.notices, &self.suspects, &self.cross_slot, &stalls, events),
             stalls,
             clients: has_clients.then(|| self.clients.count()),
             connections_on_used_addresses: self.clients.on_used_addresses,
@@ -271,7 +271,8 @@ fn warnings(
     notices: &HashMap<(Grade, &'static str), Notice>,
     suspects: &HashMap<u64, String>,
     cross_slot: &Notice,
-    (stalls, events): (&[Gap], u64),
+    stalls: &[Gap],
+    events: u64,
 ) -> Vec<Warning> {
     let warning = |what: &str, count: u64, example: &str| Warning {
         what: what.to_owned(),

@@ -155,12 +155,12 @@ impl RunFigures {
         let mut totals = Row::default();
         let commands = plan.different_commands().commands;
         for ((command, tally), row) in commands.iter().zip(&total.commands).zip(&rows.of) {
-            let one = figures(command, tally, (rows, *row), &rate);
+            let one = figures(command, tally, rows, *row, &rate);
             of[*row].add(&one);
             totals.add(&one);
         }
-        share_bytes(total, rows, &rate, (&mut of, &mut totals));
-        share_lookups(total, rows, &rate, (&mut of, &mut totals));
+        share_bytes(total, rows, &rate, &mut of, &mut totals);
+        share_lookups(total, rows, &rate, &mut of, &mut totals);
         let sum =
             |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
         totals.rates.moved = rate(sum(|node| node.moved) as f64);
@@ -195,7 +195,8 @@ impl RunFigures {
 fn figures(
     command: &CommandSpec,
     tally: &CommandTally,
-    (rows, row): (&Rows, usize),
+    rows: &Rows,
+    row: usize,
     rate: &dyn Fn(f64) -> f64,
 ) -> Row {
     let latency = &tally.service;
@@ -230,7 +231,8 @@ fn share_bytes(
     total: &Tally,
     rows: &Rows,
     rate: &dyn Fn(f64) -> f64,
-    (of, totals): (&mut [Row], &mut Row),
+    of: &mut [Row],
+    totals: &mut Row,
 ) {
     if let [tally] = &total.commands[..]
         && tally.bytes_out == 0
@@ -249,7 +251,8 @@ fn share_lookups(
     total: &Tally,
     rows: &Rows,
     rate: &dyn Fn(f64) -> f64,
-    (of, totals): (&mut [Row], &mut Row),
+    of: &mut [Row],
+    totals: &mut Row,
 ) {
     let keys = total.keys();
     if rows.built_in && keys.asked > 0 {

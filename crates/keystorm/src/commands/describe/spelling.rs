@@ -51,12 +51,9 @@ fn key(pattern: &str, key_bytes: u64) -> String {
             other => text.push(other),
         }
     }
-    match text.chars().all(|letter| letter.is_ascii_alphanumeric() || ":_-.{}/".contains(letter))
-        && !text.is_empty()
-    {
-        true => text,
-        false => literal(text.as_bytes()),
-    }
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":_-.{}/".contains(letter);
+    let needs_no_quotes = !text.is_empty() && text.chars().all(is_plain);
+    if needs_no_quotes { text } else { literal(text.as_bytes()) }
 }
 
 /// A word in the quoting of redis-cli.

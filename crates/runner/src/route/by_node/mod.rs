@@ -300,17 +300,18 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
     };
     let Some((turn, measured)) = worker.draw(now_ns, ConnId(client), 1) else { return false };
     if let Steps { operations: Some(operations), growing, .. } = &mut worker.steps {
-        let drawn = (&*operations, growing);
         let mark = |first, commands| R::mark(first, commands, client);
-        let request = Request::of_operation(drawn, turn.first, intended_ns, measured, mark);
+        let number = turn.first;
+        let request =
+            Request::of_operation(operations, growing, number, intended_ns, measured, mark);
         R::enqueue(worker, request);
     } else if worker.route.sends_whole() {
         let mark = R::mark(0, turn.commands, client);
-        R::enqueue(worker, request::<R>(turn, (0, turn.commands), intended_ns, measured, mark));
+        R::enqueue(worker, request::<R>(turn, 0, turn.commands, intended_ns, measured, mark));
     } else {
         for command in 0..turn.commands {
             let mark = R::mark(command, 1, client);
-            R::enqueue(worker, request::<R>(turn, (command, 1), intended_ns, measured, mark));
+            R::enqueue(worker, request::<R>(turn, command, 1, intended_ns, measured, mark));
         }
     }
     true
@@ -320,7 +321,8 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
 #[inline]
 fn request<R: ByNode>(
     turn: SequenceBatch,
-    (first, commands): (u32, u32),
+    command: u32,
+    left: u32,
     intended_ns: u64,
     measured: bool,
     mark: R::Mark,
@@ -330,8 +332,8 @@ fn request<R: ByNode>(
         intended_ns,
         sent_ns: 0,
         handed_ns: 0,
-        command: first,
-        left: commands,
+        command,
+        left,
         measured,
         progress: OperationState::default(),
         mark,
@@ -351,7 +353,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
     let of_run = worker.context.message_origin(conn);
-    let kind @ (_, by_operation) = (worker.is_scheduled(), worker.steps.operations.is_some());
+    let (scheduled, by_operation) = (worker.is_scheduled(), worker.steps.operations.is_some());
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
         worker;
     let record = worker.record.as_ref();
@@ -385,7 +387,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         if let Some(origin) = &of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
-            let message = origin.message(request.measured, request.number, (due_ns, now_ns));
+            let message = origin.message(request.measured, request.number, due_ns, now_ns);
             batch.put_message(route.shared_mut().order.placed(conn, message), &mut out[start..]);
         }
         measured |= request.measured;
@@ -399,7 +401,8 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     }
     let sent_ns = engine.send(conn, &out);
     let room_ns = route.shared().queues.room_ns(lane);
-    note_sent(route, recorder, requests.newest_mut(count), (room_ns, sent_ns), kind);
+    let sent = requests.newest_mut(count);
+    note_sent(route, recorder, sent, room_ns, sent_ns, scheduled, by_operation);
     let len = out.len();
     route.shared_mut().out = out;
     worker.begins(conn, count as u32);
@@ -416,8 +419,10 @@ fn note_sent<'q, R: ByNode<Mark: 'q>>(
     route: &mut R,
     recorder: &mut Recorder,
     requests: impl Iterator<Item = &'q mut Request<R::Mark>>,
-    (room_ns, sent_ns): (u64, u64),
-    (scheduled, by_operation): (bool, bool),
+    room_ns: u64,
+    sent_ns: u64,
+    scheduled: bool,
+    by_operation: bool,
 ) {
     for request in requests {
         let due = !R::was_sent(request) && request.handed(sent_ns, !scheduled);

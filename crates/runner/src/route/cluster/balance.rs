@@ -37,7 +37,7 @@ impl Cluster<'_> {
     /// Returns the node with the fewest connections for its weight.
     fn poorest(&self, needy: &[u16]) -> Option<u16> {
         let fewer = |a: &u16, b: &u16| {
-            let of = |n: u16| (self.shared.queues.connections(n) as u64, self.map.weight(n).into());
+            let of = |n: u16| [self.shared.queues.connections(n) as u64, self.map.weight(n).into()];
             least_for_its_weight(of(*a), of(*b))
         };
         needy.iter().copied().min_by(fewer)
@@ -53,8 +53,8 @@ impl Cluster<'_> {
 
 /// Compares two nodes, each a pair of connections and weight; the lesser has fewer connections for its
 /// weight.
-pub(super) fn least_for_its_weight(a: (u64, u64), b: (u64, u64)) -> Ordering {
-    (a.0 * b.1).cmp(&(b.0 * a.1))
+pub(super) fn least_for_its_weight(a: [u64; 2], b: [u64; 2]) -> Ordering {
+    (a[0] * b[1]).cmp(&(b[0] * a[1]))
 }
 
 /// Moves requests that wait for a node without slots to the current owner.

@@ -154,7 +154,7 @@ impl<'r> Cluster<'r> {
         let read_from = options.read_from;
         let reads = commands.read_only.iter().any(|read| *read) && read_from != ReadFrom::Masters;
         let writes = commands.read_only.iter().any(|read| !read) || read_from != ReadFrom::Replicas;
-        let map = SlotMap::new(job.topology, options, (writes, reads));
+        let map = SlotMap::new(job.topology, options, [writes, reads]);
         let used = map.used().len();
         let connections = context.connections as usize;
         let shared = if plan.target.has_clients() {

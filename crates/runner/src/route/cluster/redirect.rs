@@ -130,7 +130,7 @@ fn refuse<E: Engine, P: Protocol>(
     worker.recorder.of_node(worker.route.number(node));
     for command in request.command..request.command + request.left {
         let answered = CommandReply { command, ..request.answered(now_ns) };
-        worker.recorder.error(&answered, (explain::kind(text), text), 0, now_ns);
+        worker.recorder.error(&answered, explain::kind(text), text, 0, now_ns);
     }
     if worker.steps.operations.is_some() {
         let progress = OperationState { failed: true, ..request.progress };

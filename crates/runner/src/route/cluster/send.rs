@@ -102,7 +102,7 @@ impl ByNode for Cluster<'_> {
             return self.recorded.append(request, source, &mut self.shared.forgotten, out);
         }
         if let (Some(recorder), false) = (counted, asking) {
-            return operations::append(request, (batch, kept), recorder, out);
+            return operations::append(request, batch, kept, recorder, out);
         }
         let (from, to) = (first as usize, (first + commands) as usize);
         let given = request.given(kept);

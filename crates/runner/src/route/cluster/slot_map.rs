@@ -25,7 +25,7 @@ pub(crate) struct SlotMap {
     turn: usize,
     options: ClusterOptions,
     /// Set if masters get any of the load, and if replicas do.
-    uses: (bool, bool),
+    uses: [bool; 2],
 }
 
 /// A known node.
@@ -48,8 +48,8 @@ pub(crate) struct NodeSlots {
 }
 
 impl SlotMap {
-    /// Returns the map. Commands go to masters if `uses.0`, and to replicas if `uses.1`.
-    pub(crate) fn new(topology: &Topology, options: ClusterOptions, uses: (bool, bool)) -> Self {
+    /// Returns the map. `uses` says whether commands go to masters, and whether to replicas.
+    pub(crate) fn new(topology: &Topology, options: ClusterOptions, uses: [bool; 2]) -> Self {
         let mut map = Self {
             nodes: Vec::new(),
             owner: vec![NOBODY; usize::from(SLOTS)],
@@ -146,7 +146,7 @@ impl SlotMap {
     /// Returns whether a node gets any of the load.
     pub(crate) fn is_used(&self, number: u16) -> bool {
         let node = self.node(number);
-        let (masters, replicas) = self.uses;
+        let [masters, replicas] = self.uses;
         match node.copies {
             _ if node.slots > 0 => {
                 let alone = node.replicas.is_empty();
@@ -194,7 +194,7 @@ impl SlotMap {
             [] => self.reader_without_replica(*master) == number,
             replicas => replicas.contains(&number) || masters_too && *master == number,
         };
-        self.uses.1 && self.masters.iter().any(reads)
+        self.uses[1] && self.masters.iter().any(reads)
     }
 
     /// Returns whether answer times matter.
@@ -231,7 +231,7 @@ impl SlotMap {
 
     /// Returns whether masters get any of the load for being masters.
     pub(crate) fn uses_masters(&self) -> bool {
-        self.uses.0
+        self.uses[0]
     }
 
     /// Returns the node for a command with this slot. Commands without a key, or with a slot that has no

@@ -25,12 +25,12 @@ fn reading(read_from: ReadFrom) -> ClusterOptions {
 
 #[test]
 fn writes_go_to_the_owner_and_keyless_commands_round() {
-    let mut map = SlotMap::new(&topology(), reading(ReadFrom::All), (true, true));
+    let mut map = SlotMap::new(&topology(), reading(ReadFrom::All), [true, true]);
     assert_eq!(map.route(Some(8191), false), 0);
     assert_eq!(map.route(Some(8192), false), 1);
     let round: Vec<u16> = (0..4).map(|_| map.route(None, false)).collect();
     assert_eq!(round, [1, 0, 1, 0]);
-    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Replicas), (true, true));
+    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Replicas), [true, true]);
     let round: Vec<u16> = (0..4).map(|_| map.route(None, true)).collect();
     assert_eq!(round, [1, 3, 1, 2], "reads go where reads go, which may be all there are");
 }
@@ -38,7 +38,7 @@ fn writes_go_to_the_owner_and_keyless_commands_round() {
 #[test]
 fn reads_go_where_they_are_asked_to() {
     let reads = |read_from, slot| {
-        let mut map = SlotMap::new(&topology(), reading(read_from), (true, true));
+        let mut map = SlotMap::new(&topology(), reading(read_from), [true, true]);
         let mut nodes: Vec<u16> = (0..6).map(|_| map.route(Some(slot), true)).collect();
         nodes.sort_unstable();
         nodes
@@ -52,7 +52,7 @@ fn reads_go_where_they_are_asked_to() {
 #[test]
 fn so_many_replicas_are_read_from_as_are_asked_for() {
     let options = ClusterOptions { replicas_max: Some(1), ..reading(ReadFrom::Replicas) };
-    let mut map = SlotMap::new(&topology(), options, (false, true));
+    let mut map = SlotMap::new(&topology(), options, [false, true]);
     assert!((0..5).all(|_| map.route(Some(0), true) == 2));
     assert_eq!(map.used(), [1, 2], "the primary that has none, and one replica of the other");
 }
@@ -61,7 +61,7 @@ fn so_many_replicas_are_read_from_as_are_asked_for() {
 fn reads_wait_for_a_replica_that_was_there() {
     let options =
         ClusterOptions { without_replica: ReplicaFallback::Wait, ..reading(ReadFrom::Replicas) };
-    let mut map = SlotMap::new(&topology(), options, (false, true));
+    let mut map = SlotMap::new(&topology(), options, [false, true]);
     let alone = Topology { nodes: topology().nodes[..2].to_vec() };
     map.apply(&alone);
     assert_eq!(map.route(Some(0), true), 3);
@@ -74,7 +74,7 @@ fn reads_wait_for_a_replica_that_was_there() {
 
 #[test]
 fn whoever_answers_soonest_is_asked() {
-    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Nearest), (true, true));
+    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Nearest), [true, true]);
     for _ in 0..1000 {
         let node = map.route(Some(0), true);
         map.answered(node, if node == 3 { 50_000 } else { 90_000 });
@@ -93,7 +93,7 @@ fn whoever_answers_soonest_is_asked() {
 
 #[test]
 fn a_moved_slot_counts_at_once_and_nodes_keep_their_numbers() {
-    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), (true, false));
+    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), [true, false]);
     assert!(!map.moved(5, 1));
     assert_eq!(map.route(Some(5), false), 1);
     assert_eq!((map.role(0), map.role(1)), ((true, 8191), (true, 8193)));
@@ -115,7 +115,7 @@ fn a_moved_slot_counts_at_once_and_nodes_keep_their_numbers() {
 
 #[test]
 fn nodes_are_found_by_what_a_node_says() {
-    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), (true, false));
+    let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), [true, false]);
     assert_eq!(map.find("127.0.0.1", 2, 0), Some(1));
     assert_eq!(map.find("", 2, 0), Some(1));
     assert_eq!(map.find("", 77, 0), Some(4));

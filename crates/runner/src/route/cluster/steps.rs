@@ -31,7 +31,7 @@ impl Route for Cluster<'_> {
         }
         let mut given = vec![0u64; used.len()];
         let mut place = |_| {
-            let of = |n: &usize| (given[*n], u64::from(self.map.weight(used[*n])));
+            let of = |n: &usize| [given[*n], u64::from(self.map.weight(used[*n]))];
             let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
             let next = (0..used.len()).min_by(fewer).unwrap_or(0);
             given[next] += 1;
@@ -208,11 +208,8 @@ impl RouteHooks for Cluster<'_> {
         }
         for answer in place.held.drain(..) {
             recorder.reply(&answer, now_ns);
-            by_node::tally_reply(
-                &mut self.tallies[usize::from(place.node)],
-                &answer.answered,
-                now_ns,
-            );
+            let tally = &mut self.tallies[usize::from(place.node)];
+            by_node::tally_reply(tally, &answer.answered, now_ns);
         }
         self.forget_recorded(request);
         Completion::Whole

@@ -139,7 +139,7 @@ impl Route for DirectRoute<'_> {
         route.out.clear();
         let count = steps.due.len();
         for request in steps.due.drain(..) {
-            operations::append(&request, (batch, &steps.kept), recorder, &mut route.out);
+            operations::append(&request, batch, &steps.kept, recorder, &mut route.out);
             *in_flight += u64::from(request.left);
             connection.requests.push(request);
         }
@@ -336,7 +336,7 @@ fn send<E: Engine, P: Protocol>(
             worker.batch.fill_messages(turn, |place| {
                 // In a closed loop each is due when it is sent.
                 let due_ns = route.due_ns.get(place as usize).map_or(now_ns, |due_ns| *due_ns);
-                origin.message(measured, turn.first.wrapping_add(place), (due_ns, now_ns))
+                origin.message(measured, turn.first.wrapping_add(place), due_ns, now_ns)
             })
         }
     };
@@ -364,15 +364,15 @@ fn begin_operations<E: Engine, P: Protocol>(
     for n in 0..turn.sequences {
         let number = turn.first.wrapping_add(u64::from(n));
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
-        let drawn = (&*operations, &mut *growing);
-        let mut request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
+        let mut request =
+            Request::of_operation(operations, growing, number, due_ns, measured, |_, _| ());
         connection.scan.go_on(operations, share, &mut request);
         let start = route.out.len();
-        operations::append(&request, (batch, kept), recorder, &mut route.out);
+        operations::append(&request, batch, kept, recorder, &mut route.out);
         if let Some((origin, now_ns)) = of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { due_ns } else { now_ns };
-            let message = origin.message(measured, number, (due_ns, now_ns));
+            let message = origin.message(measured, number, due_ns, now_ns);
             batch.put_message(message, &mut route.out[start..]);
         }
         *in_flight += u64::from(request.left);
@@ -391,5 +391,5 @@ fn send_operations<E: Engine, P: Protocol>(
     let bytes = &worker.route.out;
     let sent_ns = worker.engine.send(conn, bytes);
     let (len, room_ns) = (bytes.len(), worker.route.room_ns);
-    worker.note_handed(conn, (count, len), (room_ns, sent_ns));
+    worker.note_handed(conn, count, len, room_ns, sent_ns);
 }

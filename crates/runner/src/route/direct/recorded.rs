@@ -136,7 +136,7 @@ fn send<E: Engine, P: Protocol>(
     worker.route.waiting.sent_ns = sent_ns;
     worker.begins(conn, count as u32);
     let bytes = worker.route.out.len();
-    worker.note_handed(conn, (requests, bytes), (room_ns, sent_ns));
+    worker.note_handed(conn, requests, bytes, room_ns, sent_ns);
 }
 
 /// Appends the command that changes the database. No figure counts it.

@@ -92,7 +92,7 @@ impl ByNode for RingRoute<'_> {
         let at = command as usize;
         if split.is_none() || self.splits.get(split).is_step() {
             return match counted {
-                Some(recorder) => operations::append(request, (batch, kept), recorder, out),
+                Some(recorder) => operations::append(request, batch, kept, recorder, out),
                 None => batch.append_of(given, at..at + left as usize, out),
             };
         }
@@ -147,7 +147,7 @@ fn find<E: Engine, P: Protocol>(
     let RingRoute { keys, key, shares, found, .. } = &mut worker.route;
     for at in 0..keys.count(command) {
         key.clear();
-        worker.batch.append_key(keys, (command, at), given, key);
+        worker.batch.append_key(keys, command, at, given, key);
         found.push(shares.server(key));
     }
 }
