@@ -258,7 +258,7 @@ mod tests {
             };
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
             let deadline = tally.deadline.as_mut().unwrap();
-            deadline.ended(2_000_000, (intended_ns, done_ns), 1);
+            deadline.ended(2_000_000, intended_ns, done_ns, 1);
             deadline.given_up += sample.count;
             tally.commands[command].errors += 1;
             tally.commands[command].bytes_out += 2;
