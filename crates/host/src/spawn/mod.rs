@@ -25,7 +25,7 @@ use crate::text::printable;
 use crate::{Address, Client, Patience, ServerFacts, ServerProcess, memcache};
 pub use error::SpawnError;
 use home::Home;
-pub use options::Kind;
+pub use options::SpawnKind;
 
 /// Kind of address of a spawned server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
