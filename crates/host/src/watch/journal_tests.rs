@@ -72,6 +72,6 @@ fn a_rewrite_lasts_as_long_as_samples_see_its_child() {
 
 #[test]
 fn versions_are_compared_by_their_numbers() {
-    assert!(at_least("8.1.0", (8, 1)) && at_least("9.0", (8, 1)) && at_least("10.0", (8, 1)));
-    assert!(!at_least("8.0.9", (8, 1)) && !at_least("", (8, 1)));
+    assert!(at_least("8.1.0", 8, 1) && at_least("9.0", 8, 1) && at_least("10.0", 8, 1));
+    assert!(!at_least("8.0.9", 8, 1) && !at_least("", 8, 1));
 }
