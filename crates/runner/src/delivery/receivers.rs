@@ -23,6 +23,7 @@ use super::reply_strings::{Capture, ReplyStrings};
 use super::under_way::InFlightTimeline;
 use super::{NO_END, ReceiverTotals, Roles};
 use crate::collect::Message as Report;
+use crate::concrete::last_words;
 use crate::handshake::{Handshake, HandshakeReply};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
