@@ -256,7 +256,8 @@ fn wait_command(options: &Options) -> CommandSpec {
     // 0 milliseconds would be without end.
     let (least_ms, most_ms) = options.wait_timeout;
     let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
-    let replicas = between(options.num_slaves, 1);
+    let (least, most) = options.num_slaves;
+    let replicas = between(least, most, 1);
     vec!["WAIT".into(), replicas, between(within_ms, most_ms, 2)].into()
 }
 
