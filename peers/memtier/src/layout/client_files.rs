@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn what_a_cluster_sent_on_has_lines_of_its_own() {
         let mut by = traces();
-        by.redirected((0, 0), false, MS);
-        by.redirected((0, 1), true, 1001 * MS);
+        by.redirected(0, 0, false, MS);
+        by.redirected(0, 1, true, 1001 * MS);
         let rows = rows(&["SET", "GET", "WAIT"], true);
         let text = cluster_seconds(&Traces::new(&by.connections()[0], &rows));
         let lines: Vec<&str> = text.lines().collect();
