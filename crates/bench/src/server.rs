@@ -87,6 +87,7 @@ impl Server {
             args: args.chain(tls.iter().flat_map(|tls| tls.args.clone())).collect(),
             listen: if case.unix { Listen::Unix } else { Listen::Loopback },
             guard: std::env::current_exe().context("finding this program")?,
+            is_counted: false,
         };
         let spawned = spawn.start()?;
         let asked = if is_memcached {

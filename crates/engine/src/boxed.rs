@@ -26,6 +26,10 @@ impl Engine for Box<dyn Engine> {
         self.as_mut().send(conn, bytes)
     }
 
+    fn send_vec(&mut self, conn: ConnId, bytes: &mut Vec<u8>) -> u64 {
+        self.as_mut().send_vec(conn, bytes)
+    }
+
     fn inbox(&self) -> &[u8] {
         self.as_ref().inbox()
     }

@@ -72,6 +72,12 @@ pub trait Engine {
     /// [`Event::Closed`]. Does nothing on a connection that is not open.
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64;
 
+    /// Sends like [`send`](Self::send) the bytes of a vector whose content the caller no longer needs: an engine may
+    /// keep it and leave another in its place.
+    fn send_vec(&mut self, conn: ConnId, bytes: &mut Vec<u8>) -> u64 {
+        self.send(conn, bytes)
+    }
+
     /// Returns the bytes that the connection of the current [`Event::Received`] has received and not consumed; empty at
     /// any other time.
     fn inbox(&self) -> &[u8];

@@ -58,6 +58,9 @@ impl<M> Request<M> {
 pub(crate) struct OperationState {
     /// Index of the operation in the mix.
     pub(crate) operation: u32,
+    /// Set if each of its replies ends an operation: those of one command in a row, of which nothing is kept and
+    /// none is retried.
+    pub(crate) is_run: bool,
     /// Index of the step in the operation.
     pub(crate) step: u16,
     /// Set if a reply of this step found nothing.
@@ -241,12 +244,14 @@ impl<M: Copy> Requests<M> {
     /// Number of requests at the front that each await one reply to this command.
     #[inline]
     pub(crate) fn alike(&self, command: u32) -> u32 {
-        let is_alike = |request: &&Request<M>| request.command == command && request.left == 1;
-        self.queue.iter().take_while(is_alike).count() as u32
+        let is_alike = |request: &&Request<M>| {
+            request.command == command && (request.left == 1 || request.progress.is_run)
+        };
+        self.queue.iter().take_while(is_alike).map(|request| request.left).sum()
     }
 
-    /// Number of oldest requests in a row, at most `most` of those that wait for one reply each, that share every time
-    /// with the oldest, which was not sent again.
+    /// Number of replies, at most `most` of those to the same command, that oldest requests in a row wait for which share
+    /// every time with the oldest, which was not sent again.
     #[inline]
     pub(crate) fn stamped_alike(&self, most: u32) -> u32 {
         let Some(oldest) = self.queue.front() else { return 0 };
@@ -259,11 +264,18 @@ impl<M: Copy> Requests<M> {
                 && request.measured == oldest.measured
                 && !request.progress.is_under_way()
         };
-        self.queue.iter().take(most as usize).take_while(is_alike).count() as u32
+        let mut stamped = 0;
+        let mut requests = self.queue.iter().take_while(is_alike);
+        while stamped < most
+            && let Some(request) = requests.next()
+        {
+            stamped += request.left;
+        }
+        stamped.min(most)
     }
 
-    /// Takes the last reply of each of the `count` oldest requests, which wait for one each and stay until
-    /// [`Self::remove`]. Returns the time of the first byte of their batch, and the oldest request.
+    /// Takes off the next `count` replies to the oldest requests, which are there until [`Self::remove`]. Returns the
+    /// oldest and when the first byte was read of what they were sent with.
     #[inline]
     pub(crate) fn settle_whole(
         &mut self,
@@ -273,14 +285,21 @@ impl<M: Copy> Requests<M> {
         let first_byte_ns = self.reply_begun(now_ns)?;
         let oldest = self.queue.front_mut()?;
         self.commands -= count;
-        oldest.left = 0;
         Some((first_byte_ns, oldest))
     }
 
-    /// Removes the `count` oldest requests, which have all their replies.
+    /// Removes from the oldest requests the `count` replies that were taken off.
     #[inline]
-    pub(crate) fn remove(&mut self, count: u32) {
-        for _ in 0..count {
+    pub(crate) fn remove(&mut self, mut count: u32) {
+        while count > 0
+            && let Some(oldest) = self.queue.front_mut()
+        {
+            if oldest.left > count {
+                oldest.left -= count;
+                oldest.number = oldest.number.wrapping_add(count.into());
+                return;
+            }
+            count -= oldest.left.max(1);
             self.queue.pop_front();
         }
     }
@@ -314,6 +333,9 @@ impl<M: Copy> Requests<M> {
     #[inline]
     pub(crate) fn advance(&mut self, sequence_len: u32) {
         match self.queue.front_mut() {
+            Some(oldest) if oldest.left > 0 && oldest.progress.is_run => {
+                oldest.number = oldest.number.wrapping_add(1);
+            }
             Some(oldest) if oldest.left > 0 => {
                 oldest.command += 1;
                 if oldest.command == sequence_len {

@@ -73,6 +73,28 @@ fn requests_are_alike_up_to_another_command_or_one_with_more_replies() {
 }
 
 #[test]
+fn a_run_is_settled_like_its_operations() {
+    let operations = |number, left| {
+        let progress = OperationState { is_run: true, ..OperationState::default() };
+        Request { number, progress, ..request(10, left) }
+    };
+    let mut requests = Requests::default();
+    requests.push(operations(5, 4));
+    requests.push(operations(9, 3));
+    assert_eq!(
+        (requests.alike(0), requests.stamped_alike(7), requests.stamped_alike(2)),
+        (7, 7, 2)
+    );
+    assert!(requests.settle_whole(5, 20).is_some());
+    requests.remove(5);
+    assert_eq!((requests.commands(), requests.alike(0)), (2, 2));
+    assert_eq!(requests.settle(20).unwrap().1.left, 1);
+    requests.advance(3);
+    let last = requests.oldest_mut().unwrap();
+    assert_eq!((last.number, last.command, last.left), (11, 0, 1));
+}
+
+#[test]
 fn the_first_byte_is_that_of_all_that_was_sent_together() {
     let mut requests = Requests::default();
     requests.push(request(10, 2));

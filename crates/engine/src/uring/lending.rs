@@ -7,12 +7,28 @@
 use std::io;
 use std::ops::Range;
 
-use super::Uring;
 use super::connection::{BytesLocation, CurrentEvent};
 use super::operation::Kind;
+use super::{STAGED_MAX, Uring};
 use crate::{ConnId, Event, Reason};
 
 impl Uring {
+    /// Queues a connection whose outbox is to be handed to the ring.
+    #[inline]
+    pub(super) fn stage(&mut self, conn: ConnId) {
+        let slot = self.slot(conn);
+        if slot.staged {
+            return;
+        }
+        slot.staged = true;
+        self.staged.push(conn);
+        if self.staged.len() >= STAGED_MAX
+            && let Err(error) = self.hand_over().and_then(|()| self.ring.submit())
+        {
+            self.outcomes.push_back((conn, Err(error)));
+        }
+    }
+
     /// Hands the outbox of each connection without bytes in the ring to the ring.
     pub(super) fn hand_over(&mut self) -> io::Result<()> {
         let mut kept_back = 0;

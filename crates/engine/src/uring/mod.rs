@@ -282,15 +282,19 @@ impl Engine for Uring {
             return now_ns;
         }
         slot.outbox.extend_from_slice(bytes);
-        if !slot.staged {
-            slot.staged = true;
-            self.staged.push(conn);
-            if self.staged.len() >= STAGED_MAX
-                && let Err(error) = self.hand_over().and_then(|()| self.ring.submit())
-            {
-                self.outcomes.push_back((conn, Err(error)));
-            }
+        self.stage(conn);
+        now_ns
+    }
+
+    fn send_vec(&mut self, conn: ConnId, bytes: &mut Vec<u8>) -> u64 {
+        let slot = &mut self.slots[conn.0 as usize];
+        if !slot.open || !slot.outbox.is_empty() || bytes.is_empty() || bytes.len() >= DIRECT_LEAST
+        {
+            return self.send(conn, bytes);
         }
+        std::mem::swap(&mut slot.outbox, bytes);
+        let now_ns = self.look_at_clock();
+        self.stage(conn);
         now_ns
     }
 

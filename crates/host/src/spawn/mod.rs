@@ -52,19 +52,22 @@ pub struct Spawn {
     pub listen: Listen,
     /// The executable that calls [`crate::guard::exec`] for [`GUARD_ARG`]: keystorm.
     pub guard: PathBuf,
+    /// Set if an instrument counts its instructions: it then starts fifty times slower, and writes the counts at its
+    /// end.
+    pub is_counted: bool,
 }
 
-/// Longest wait for a server to answer, in seconds: one that is profiled starts fifty times slower.
-const READY_S: u64 = 30;
-/// Longest wait for a server to end when asked to, before it is killed: one that is profiled writes its counts then.
-const END_WITHIN: Duration = Duration::from_secs(15);
+/// Longest wait for a server to answer, in seconds; the second of a server whose instructions are counted.
+const READY_S: [u64; 2] = [10, 30];
+/// Longest wait for a server to end when asked to, before it is killed, in seconds; the second as above.
+const END_S: [u64; 2] = [2, 15];
 /// Number of ports to try if other programs take the free one.
 const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
 
 impl Spawn {
-    /// Starts the server and waits up to half a minute until it answers. Keeps files only in its private
+    /// Starts the server and waits until it answers, for seconds at most. Keeps files only in its private
     /// directory, which is removed with it.
     ///
     /// On Linux the server dies with the *thread* that calls this, since the kernel watches that thread as
@@ -134,7 +137,8 @@ impl Spawn {
             .stdout(log.try_clone().map_err(start)?)
             .stderr(log)
             .spawn();
-        let mut child = ChildProcess(child.map_err(start)?);
+        let end_within = Duration::from_secs(END_S[usize::from(self.is_counted)]);
+        let mut child = ChildProcess { child: child.map_err(start)?, end_within };
         let facts = self.wait_until_ready(&mut child, program, &address, &home.log())?;
         Ok((child, address, facts))
     }
@@ -146,20 +150,21 @@ impl Spawn {
         address: &Address,
         log: &Path,
     ) -> Result<ServerFacts, SpawnError> {
-        let deadline = Instant::now() + Duration::from_secs(READY_S);
+        let ready_s = READY_S[usize::from(self.is_counted)];
+        let deadline = Instant::now() + Duration::from_secs(ready_s);
         let name = program.display();
         let failed = |text, has_ended| SpawnError { text, log: self.last_words(log), has_ended };
         loop {
-            if let Ok(Some(status)) = child.0.try_wait() {
+            if let Ok(Some(status)) = child.child.try_wait() {
                 let text = format!("{SPAWN}: {name} ended before it was ready ({status})");
                 return Err(failed(text, true));
             }
-            if let Some(facts) = look(self.kind, address, child.0.id()) {
+            if let Some(facts) = look(self.kind, address, child.child.id(), ready_s) {
                 return Ok(facts);
             }
             if Instant::now() >= deadline {
                 let text =
-                    format!("{SPAWN}: {name} did not answer on {address} within {READY_S} s");
+                    format!("{SPAWN}: {name} did not answer on {address} within {ready_s} s");
                 return Err(failed(text, false));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -192,9 +197,9 @@ fn free_port() -> io::Result<SocketAddr> {
 
 /// Asks the server about itself; `None` unless it answers, has this pid, and has loaded its data. Asks with
 /// `INFO` rather than `PING`, so that the server's count of PINGs is only the run's.
-fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
+fn look(kind: Kind, address: &Address, pid: u32, reply_s: u64) -> Option<ServerFacts> {
     // A question that is given up is answered nevertheless, which is work of a server that is profiled.
-    let reply = Duration::from_secs(READY_S);
+    let reply = Duration::from_secs(reply_s);
     let patience = Patience { connect: Duration::from_secs(1), reply };
     if kind == Kind::Memcached {
         return memcache::is_there(address, pid, patience);
@@ -232,14 +237,17 @@ fn last_words(log: &Path) -> Vec<String> {
 
 /// A process that is ended when dropped: first asked to, and after a while killed.
 #[derive(Debug)]
-struct ChildProcess(Child);
+struct ChildProcess {
+    child: Child,
+    end_within: Duration,
+}
 
 impl ChildProcess {
-    fn ends_within(&mut self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    fn ends(&mut self) -> bool {
+        let deadline = Instant::now() + self.end_within;
         while Instant::now() < deadline {
             // An error means that there is no such child, so that it ended.
-            if !matches!(self.0.try_wait(), Ok(None)) {
+            if !matches!(self.child.try_wait(), Ok(None)) {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -250,14 +258,14 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        if !matches!(self.0.try_wait(), Ok(None)) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
         // Not reaped yet, so the pid is still this child's.
-        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
-        if !self.ends_within(END_WITHIN) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        if !self.ends() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 }
@@ -284,7 +292,7 @@ impl SpawnedServer {
     /// Returns the id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.0.id()
+        self.child.child.id()
     }
 
     /// Memory that it holds now, in bytes; `None` if the kernel does not report it.
@@ -324,6 +332,7 @@ mod tests {
             args: args.iter().map(|&a| a.into()).collect(),
             listen,
             guard: "/nonexistent/guard".into(),
+            is_counted: false,
         }
     }
 

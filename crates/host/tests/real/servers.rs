@@ -48,6 +48,7 @@ pub(crate) fn redis(args: &[&str], listen: Listen) -> SpawnedServer {
         args: args.iter().map(|&arg| arg.into()).collect(),
         listen,
         guard: scripts().guard.clone(),
+        is_counted: false,
     };
     spawn.start().expect("a redis-server; `make setup-test` installs it")
 }

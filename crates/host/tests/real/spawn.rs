@@ -57,6 +57,7 @@ fn a_server_that_ends_at_once_says_why() {
         args: vec!["--no-such-option".into(), "1".into()],
         listen: Listen::Unix,
         guard: scripts().guard.clone(),
+        is_counted: false,
     };
     let error = spawn.start().unwrap_err();
     assert!(error.to_string().contains("ended before it was ready"), "{error}");
@@ -73,6 +74,7 @@ fn a_lost_port_is_tried_again() {
         args: Vec::new(),
         listen: Listen::Loopback,
         guard: scripts().guard.clone(),
+        is_counted: false,
     };
     assert_eq!(spawn.start().unwrap().product(), Some("redis"));
 }
@@ -85,6 +87,7 @@ fn a_guard_that_is_not_there_is_an_error() {
         args: Vec::new(),
         listen: Listen::Unix,
         guard: "/nonexistent/guard".into(),
+        is_counted: false,
     };
     let error = spawn.start().unwrap_err().to_string();
     assert!(error.starts_with("--spawn: could not start "), "{error}");

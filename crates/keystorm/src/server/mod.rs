@@ -83,7 +83,9 @@ impl Server {
             }
             Endpoint::Spawned { program, args, unix, cpus } => {
                 let kind = kind(protocol);
-                let spawn = || spawn(kind, program.clone(), args, connections, *unix);
+                // A server whose instructions are counted is asked nothing.
+                let is_counted = questions == Questions::None;
+                let spawn = || spawn(kind, program.clone(), args, connections, *unix, is_counted);
                 let spawned = pinned(cpus, spawn)?;
                 (vec![spawned.address().clone()], Some(spawned))
             }

@@ -32,6 +32,7 @@ pub(super) fn spawn(
     args: &[String],
     connections: u32,
     unix: bool,
+    is_counted: bool,
 ) -> Result<SpawnedServer> {
     let guard = std::env::current_exe().context("finding keystorm's own program")?;
     let listen = if unix { Listen::Unix } else { Listen::Loopback };
@@ -46,7 +47,7 @@ pub(super) fn spawn(
         let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
         args.splice(0..0, [option.to_owned(), clients.to_string()]);
     }
-    Ok(Spawn { kind, program, args, listen, guard }.start()?)
+    Ok(Spawn { kind, program, args, listen, guard, is_counted }.start()?)
 }
 
 /// Number of clients that a server accepts by default, minus some for monitoring.

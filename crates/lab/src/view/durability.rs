@@ -6,7 +6,7 @@ use page::{
 use report::grouped;
 use serde_json::Value;
 use statistics::{Interval, Share};
-use workload::quantity::counted;
+use workload::quantity::{counted, noun};
 
 use super::incomplete;
 use crate::Findings;
@@ -40,7 +40,7 @@ const FAULTS: [(&str, Count); 4] = [
     ("doubled", |crash| crash.doubled),
     ("out of order", |crash| crash.out_of_order),
     ("damaged", |crash| crash.damaged),
-    ("read and then gone", |crash| crash.read_and_gone),
+    ("read before they were lost", |crash| crash.read_and_gone),
 ];
 
 impl Durability {
@@ -92,7 +92,8 @@ impl Durability {
             for (name, count) in FAULTS {
                 let sum: u64 = setting.crashes.iter().map(count).sum();
                 if sum > 0 {
-                    lines.push(format!("{}: {} {name}", setting.name, counted(sum, "write")));
+                    let writes = format!("{} {}", grouped(sum as f64), noun(sum, "write"));
+                    lines.push(format!("{}: {writes} {name}", setting.name));
                 }
             }
         }
@@ -328,7 +329,10 @@ mod tests {
         found.settings[1].crashes[0].doubled = 1;
         found.settings[1].crashes[1].read_and_gone = 2;
         let notes = found.notes();
-        assert_eq!(notes, ["always: 1 write doubled", "always: 2 writes read and then gone"]);
+        assert_eq!(
+            notes,
+            ["always: 1 write doubled", "always: 2 writes read before they were lost"]
+        );
         let csv = found.to_csv();
         let rows: Vec<&str> = csv.lines().collect();
         assert_eq!(rows.len(), 5);

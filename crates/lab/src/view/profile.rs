@@ -103,11 +103,15 @@ impl Profile {
         };
         let lengths = self.tests.first().map_or([0; 2], |test| test.requests);
         let [short, long] = lengths.map(|requests| report::grouped(requests as f64));
+        let starts = match self.starts {
+            1 => "one start".to_owned(),
+            starts => format!("{starts} starts, with 95 % intervals"),
+        };
         format!(
             "Instructions for each request of the threads that serve, counted by {counter} ({}): the slope between \
-             runs of {short} and {long} requests, over {} starts, with 95 % intervals. That is work alone, without \
+             runs of {short} and {long} requests, over {starts}. That is work alone, without \
              caches or contention; keystorm compare finds what makes a server wait.",
-            self.counter_version, self.starts
+            self.counter_version
         )
     }
 

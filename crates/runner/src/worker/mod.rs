@@ -347,7 +347,8 @@ impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
         if connection.renews || connection.postponed >= self.retries.waiting_max {
             return 0;
         }
-        let room = connection.room(self.depth, self.rolling, self.request_len);
+        let request_len = if self.has_single_operations() { Some(1) } else { self.request_len };
+        let room = connection.room(self.depth, self.rolling, request_len);
         let concurrency = &self.context.plan.load.concurrency;
         if concurrency.keep_alive || concurrency.requests_each == 0 {
             room

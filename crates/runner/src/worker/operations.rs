@@ -160,6 +160,12 @@ pub(crate) fn append<M>(
 }
 
 impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
+    /// Returns whether each operation is one request of which nothing is kept and that is not retried.
+    #[inline]
+    pub(crate) fn has_single_operations(&self) -> bool {
+        self.inspections.single && self.context.plan.recovery.retry.is_none()
+    }
+
     /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at
     /// `sent_ns`. On a schedule they have due times of their own.
     #[inline]

@@ -58,6 +58,7 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
             if self.context.asks.single {
                 self.recorder.replies(&answer, many, self.now_ns);
             } else {
+                request.left = 0;
                 request.progress.missed |= reply == Reply::Miss;
                 self.record(request, &answer);
                 self.complete(request);

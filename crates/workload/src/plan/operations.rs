@@ -30,18 +30,23 @@ impl Plan {
                 spans.iter().map(|span| (u64::from(span.times), span.operation)).unzip()
             }
         };
-        let bounds = weights.into_iter().scan(0, |sum, weight| {
-            *sum += weight;
-            Some(*sum)
-        });
+        let mut bounds = weights;
+        for at in 1..bounds.len() {
+            bounds[at] += bounds[at - 1];
+        }
+        let total = bounds.last().copied().unwrap_or(1);
+        let places = if total <= PLACES_MAX { 0..total } else { 0..0 };
+        let places = places.map(|at| of[bounds.partition_point(|bound| *bound <= at)]).collect();
         let drawn = mix.pick == Pick::Drawn;
         let walk = (0..).zip(mix.spans()).find_map(|(number, (operation, span))| {
             let most = operation.walk()?.unwrap_or(u32::MAX);
             Some(ScanOperation { operation: number, command: span.end as u32 - 1, most })
         });
         Some(Operations {
-            bounds: bounds.collect(),
+            bounds,
             of,
+            total,
+            places,
             draws: drawn.then(|| Stream::from_seed(self.load.seed.wrapping_add(PICK_STREAM))),
             rows: self.data.dataset.clone().filter(|_| mix.pick == Pick::Row),
             seed: self.load.seed,
@@ -76,6 +81,9 @@ pub struct StepReplies {
 /// Random stream of the choice of operations, after those of the numbers in commands.
 const PICK_STREAM: u64 = 11 << 56;
 
+/// Maximum sum of weights for a table of all places in it, which is the fastest way to pick.
+const PLACES_MAX: u64 = 4096;
+
 /// The operations of a mix: the operation of a request number, and the commands of its steps.
 #[derive(Debug, Clone)]
 pub struct Operations {
@@ -83,6 +91,9 @@ pub struct Operations {
     bounds: Vec<u64>,
     /// Operation of each bound.
     of: Vec<u32>,
+    total: u64,
+    /// Operation of each number below the total, unless that is too large.
+    places: Vec<u32>,
     /// Stream that operations are drawn from.
     draws: Option<Stream>,
     /// Dataset whose rows decide, and their seed.
@@ -104,17 +115,14 @@ impl Operations {
         if let Some(rows) = &self.rows {
             return rows.operations()[rows.row(self.seed, number) as usize];
         }
-        let total = self.bounds.last().copied().unwrap_or(1);
         let at = match self.draws {
-            Some(stream) => random::within(stream.draw(number), total),
-            None => (number % self.round) % total,
+            Some(stream) => random::within(stream.draw(number), self.total),
+            None => (number % self.round) % self.total,
         };
-        // A handful: searching them in order is the fastest way.
-        let found = match self.bounds.len() {
-            ..=16 => self.bounds.iter().take_while(|bound| **bound <= at).count(),
-            _ => self.bounds.partition_point(|bound| *bound <= at),
-        };
-        self.of[found]
+        match self.places.get(at as usize) {
+            Some(operation) => *operation,
+            None => self.of[self.bounds.partition_point(|bound| *bound <= at)],
+        }
     }
 
     /// The commands of an operation's first step.

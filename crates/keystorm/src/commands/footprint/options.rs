@@ -85,7 +85,10 @@ pub(super) fn read(
         return memory(options, line);
     }
     if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
-        return Err(UsageError(format!("{option}: footprint stores keys and measures no load")));
+        return Err(UsageError(format!(
+            "{option}: footprint stores keys and measures no load; name sizes as string:100, or measure a workload with \
+             --maxmemory"
+        )));
     }
     if options.keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));

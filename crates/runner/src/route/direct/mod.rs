@@ -5,6 +5,7 @@
 //! own connections ([`recorded`]).
 
 mod due_queues;
+mod mix;
 mod recorded;
 
 use std::borrow::Cow;
@@ -15,13 +16,13 @@ use wire::Protocol;
 use workload::SequenceBatch;
 
 use due_queues::DueQueues;
+use mix::{begin_operations, send_operations};
 
 use super::{Route, RouteHooks};
 use crate::connection::State;
 use crate::destination::Destination;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request};
-use crate::worker::operations::Steps;
 use crate::worker::{Worker, WorkerContext, operations};
 
 /// The route to one server or a pool of interchangeable servers.
@@ -345,51 +346,4 @@ fn send<E: Engine, P: Protocol>(
     worker.count_sent(conn, len, sent_ns, measured);
     worker.in_flight += u64::from(turn.commands);
     sent_ns
-}
-
-/// Sends the first steps of the operations of a turn. The route gives the due times of scheduled ones.
-#[inline]
-fn begin_operations<E: Engine, P: Protocol>(
-    worker: &mut DirectWorker<'_, '_, E, P>,
-    conn: ConnId,
-    turn: SequenceBatch,
-    measured: bool,
-) {
-    let share = worker.context.plan.load.share;
-    let of_run = worker.context.message_origin(conn).map(|origin| (origin, worker.engine.now_ns()));
-    let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
-    let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
-    let connection = &mut connections[conn.0 as usize];
-    route.out.clear();
-    for n in 0..turn.sequences {
-        let number = turn.first.wrapping_add(u64::from(n));
-        let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
-        let mut request =
-            Request::of_operation(operations, growing, number, due_ns, measured, |_, _| ());
-        connection.scan.go_on(operations, share, &mut request);
-        let start = route.out.len();
-        operations::append(&request, batch, kept, recorder, &mut route.out);
-        if let Some((origin, now_ns)) = of_run {
-            // In a closed loop each is due when it is sent.
-            let due_ns = if pacer.is_some() { due_ns } else { now_ns };
-            let message = origin.message(measured, number, due_ns, now_ns);
-            batch.put_message(message, &mut route.out[start..]);
-        }
-        *in_flight += u64::from(request.left);
-        connection.requests.push(request);
-    }
-    send_operations(worker, conn, turn.sequences as usize);
-}
-
-/// Sends the prepared bytes of the last `count` requests of a connection.
-#[inline]
-fn send_operations<E: Engine, P: Protocol>(
-    worker: &mut DirectWorker<'_, '_, E, P>,
-    conn: ConnId,
-    count: usize,
-) {
-    let bytes = &worker.route.out;
-    let sent_ns = worker.engine.send(conn, bytes);
-    let (len, room_ns) = (bytes.len(), worker.route.room_ns);
-    worker.note_handed(conn, count, len, room_ns, sent_ns);
 }
