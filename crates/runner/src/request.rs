@@ -250,60 +250,6 @@ impl<M: Copy> Requests<M> {
         self.queue.iter().take_while(is_alike).map(|request| request.left).sum()
     }
 
-    /// Number of replies, at most `most` of those to the same command, that oldest requests in a row wait for which share
-    /// every time with the oldest, which was not sent again.
-    #[inline]
-    pub(crate) fn stamped_alike(&self, most: u32) -> u32 {
-        let Some(oldest) = self.queue.front() else { return 0 };
-        if oldest.progress.is_under_way() {
-            return 1;
-        }
-        let is_alike = |request: &&Request<M>| {
-            request.handed_ns == oldest.handed_ns
-                && request.intended_ns == oldest.intended_ns
-                && request.measured == oldest.measured
-                && !request.progress.is_under_way()
-        };
-        let mut stamped = 0;
-        let mut requests = self.queue.iter().take_while(is_alike);
-        while stamped < most
-            && let Some(request) = requests.next()
-        {
-            stamped += request.left;
-        }
-        stamped.min(most)
-    }
-
-    /// Takes off the next `count` replies to the oldest requests, which are there until [`Self::remove`]. Returns the
-    /// oldest and when the first byte was read of what they were sent with.
-    #[inline]
-    pub(crate) fn settle_whole(
-        &mut self,
-        count: u32,
-        now_ns: u64,
-    ) -> Option<(u64, &mut Request<M>)> {
-        let first_byte_ns = self.reply_begun(now_ns)?;
-        let oldest = self.queue.front_mut()?;
-        self.commands -= count;
-        Some((first_byte_ns, oldest))
-    }
-
-    /// Removes from the oldest requests the `count` replies that were taken off.
-    #[inline]
-    pub(crate) fn remove(&mut self, mut count: u32) {
-        while count > 0
-            && let Some(oldest) = self.queue.front_mut()
-        {
-            if oldest.left > count {
-                oldest.left -= count;
-                oldest.number = oldest.number.wrapping_add(count.into());
-                return;
-            }
-            count -= oldest.left.max(1);
-            self.queue.pop_front();
-        }
-    }
-
     /// Takes the commands of the next `count` replies off, all of the oldest request.
     #[inline]
     pub(crate) fn settle_many(

@@ -59,7 +59,8 @@ pub struct Spawn {
 
 /// Longest wait for a server to answer, in seconds; the second of a server whose instructions are counted.
 const READY_S: [u64; 2] = [10, 30];
-/// Longest wait for a server to end when asked to, before it is killed, in seconds; the second as above.
+/// Longest wait for a server to end when asked to, before it is killed, in seconds; the second of one that is
+/// counted.
 const END_S: [u64; 2] = [2, 15];
 /// Number of ports to try if other programs take the free one.
 const PORTS_TRIED: u32 = 5;

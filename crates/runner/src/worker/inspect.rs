@@ -23,7 +23,8 @@ pub(super) struct Inspections {
     /// Set if only the progress of operations is inspected: replies with equal bytes then mean the same to
     /// the same command.
     pub(super) alike: bool,
-    /// Set if, beside that, each operation is one request of which nothing is kept: its reply has no consequence.
+    /// Set if, beside that, each operation is one request of which nothing is kept and that is not retried: its
+    /// reply has no consequence.
     pub(super) single: bool,
     /// Inspects the progress of operations; bytes are then counted by command.
     pub(super) operations: bool,
@@ -64,7 +65,10 @@ impl Inspections {
         let repeats = R::COUNTS_ALL && !acknowledged && !reply_rules.may_be_missing();
         let nothing = repeats && !any && plan.sequence.len() == 1;
         let alike = repeats && operations && !inspects && !receivers;
-        let single = alike && !plan.counts_operations() && steps.growing.is_unused();
+        let single = alike
+            && !plan.counts_operations()
+            && steps.growing.is_unused()
+            && plan.recovery.retry.is_none();
         Self {
             any,
             nothing,

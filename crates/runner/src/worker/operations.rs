@@ -163,7 +163,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Returns whether each operation is one request of which nothing is kept and that is not retried.
     #[inline]
     pub(crate) fn has_single_operations(&self) -> bool {
-        self.inspections.single && self.context.plan.recovery.retry.is_none()
+        self.inspections.single
     }
 
     /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at

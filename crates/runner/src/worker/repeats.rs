@@ -36,7 +36,7 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     }
 
     /// Settles, without decoding, the replies of a mix that repeat the `len` bytes at the start of `input`
-    /// and answer the same command. Each ends an operation of its own. Returns their number.
+    /// and answer the same command. Each ends an operation. Returns their number.
     #[inline]
     pub(super) fn settle_alike(
         &mut self,
@@ -49,21 +49,16 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     ) -> usize {
         let count = wire::repeats(input, len, requests.alike(command));
         let mut left = count;
-        while left > 0 {
-            let many = if self.context.asks.single { requests.stamped_alike(left) } else { 1 };
-            let Some((first_byte_ns, request)) = requests.settle_whole(many, self.now_ns) else {
+        while let Some(oldest) = requests.oldest_mut().filter(|_| left > 0) {
+            let many = oldest.left.min(left);
+            let Some((first_byte_ns, request)) = requests.settle_many(many, self.now_ns) else {
                 break;
             };
+            request.progress.missed |= reply == Reply::Miss;
             let answer = self.answer(request, first_byte_ns, reply, bytes);
-            if self.context.asks.single {
-                self.recorder.replies(&answer, many, self.now_ns);
-            } else {
-                request.left = 0;
-                request.progress.missed |= reply == Reply::Miss;
-                self.record(request, &answer);
-                self.complete(request);
-            }
-            requests.remove(many);
+            self.recorder.replies(&answer, many, self.now_ns);
+            self.complete(request);
+            requests.advance_many(many);
             left -= many;
         }
         count as usize

@@ -18,8 +18,8 @@ use crate::experiment::table_file;
 
 /// Measures what a crash costs. Appends numbered values to a list, crashes the server at a random moment, brings it
 /// back, reads everything, and prints how many acknowledged writes are missing, how old the oldest of them was (RPO),
-/// how long nobody could write (RTO), and what was doubled, out of order, or read before it was lost. Each setting is also
-/// run without a crash: its rate and p99 show what safety costs.
+/// how long nobody could write (RTO), and what was doubled, out of order, or read before it was lost. Each setting is
+/// also run without a crash: its rate and p99 show what safety costs.
 ///
 /// Each crash gets servers of its own, which --spawn names; a given server (-h, -p, -u) is crashed by a command
 /// of yours, such as a failover of a managed service.
