@@ -37,7 +37,7 @@ pub use machine::HostFacts;
 pub use plain::{Patience, PlainSocket};
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
 pub use questions::{ProbeResult, Questions};
-pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};
+pub use spawn::{Listen, Spawn, SpawnError, SpawnKind, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;
 pub use watch::{

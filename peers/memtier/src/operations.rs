@@ -20,7 +20,7 @@ pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
 }
 
 /// A number between two, drawn apart from those of other streams.
-pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
+pub(super) fn between(least: u32, most: u32, stream: u8) -> Arg {
     if least == most {
         return least.to_string().as_str().into();
     }

@@ -27,7 +27,7 @@ pub use error::SpawnError;
 use home::Home;
 pub use options::SpawnKind;
 
-/// Kind of address of a spawned server.
+/// SpawnKind of address of a spawned server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listen {
     /// A free port of 127.0.0.1.
@@ -41,14 +41,14 @@ pub enum Listen {
 #[derive(Debug, Clone)]
 pub struct Spawn {
     /// Family of its options, and of the test for readiness.
-    pub kind: Kind,
+    pub kind: SpawnKind,
     /// A name on the PATH, or a path; `None` for an installed program of its kind, `valkey-server` or
     /// `redis-server`. A script must `exec` the server, as the server would otherwise outlive keystorm.
     pub program: Option<String>,
     /// Arguments for the server, after keystorm's own. If the first is not an option it is a configuration
     /// file, which servers expect first.
     pub args: Vec<String>,
-    /// Kind of its address.
+    /// SpawnKind of its address.
     pub listen: Listen,
     /// The executable that calls [`crate::guard::exec`] for [`GUARD_ARG`]: keystorm.
     pub guard: PathBuf,
@@ -198,11 +198,11 @@ fn free_port() -> io::Result<SocketAddr> {
 
 /// Asks the server about itself; `None` unless it answers, has this pid, and has loaded its data. Asks with
 /// `INFO` rather than `PING`, so that the server's count of PINGs is only the run's.
-fn look(kind: Kind, address: &Address, pid: u32, reply_s: u64) -> Option<ServerFacts> {
+fn look(kind: SpawnKind, address: &Address, pid: u32, reply_s: u64) -> Option<ServerFacts> {
     // A question that is given up is answered nevertheless, which is work of a server that is profiled.
     let reply = Duration::from_secs(reply_s);
     let patience = Patience { connect: Duration::from_secs(1), reply };
-    if kind == Kind::Memcached {
+    if kind == SpawnKind::Memcached {
         return memcache::is_there(address, pid, patience);
     }
     let mut client = Client::connect(address, patience).ok()?;
@@ -328,7 +328,7 @@ mod tests {
 
     fn spawn(args: &[&str], listen: Listen) -> Spawn {
         Spawn {
-            kind: Kind::Redis,
+            kind: SpawnKind::Redis,
             program: None,
             args: args.iter().map(|&a| a.into()).collect(),
             listen,

@@ -7,7 +7,7 @@ use crate::Address;
 
 /// Family of a spawned server's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum SpawnKind {
     /// Options of Redis and Valkey.
     #[default]
     Redis,
@@ -15,7 +15,7 @@ pub enum Kind {
     Memcached,
 }
 
-impl Kind {
+impl SpawnKind {
     /// Programs to try by default: one with a free licence first.
     pub(super) fn programs(self) -> &'static [&'static str] {
         match self {
@@ -104,16 +104,16 @@ mod tests {
 
     #[test]
     fn what_keystorm_decides_is_reserved_in_either_spelling() {
-        let is = |arg: &str| Kind::Memcached.reserves(arg);
+        let is = |arg: &str| SpawnKind::Memcached.reserves(arg);
         assert!(is("-p") && is("-p11211") && is("--port=1") && is("--daemon") && is("-l"));
         assert!(!is("-m") && !is("-t") && !is("--threads=4") && !is("-o") && !is("--protocol"));
-        assert!(Kind::Redis.reserves("--PORT") && !Kind::Redis.reserves("--io-threads"));
+        assert!(SpawnKind::Redis.reserves("--PORT") && !SpawnKind::Redis.reserves("--io-threads"));
     }
 
     #[test]
     fn a_configuration_file_goes_first_and_options_last() {
         let own = ["my.conf", "--maxclients", "5"].map(String::from);
-        let args = Kind::Redis.arguments(&own, &Address::Unix("/h/s".into()), Path::new("/h"));
+        let args = SpawnKind::Redis.arguments(&own, &Address::Unix("/h/s".into()), Path::new("/h"));
         let args: Vec<&str> = args.iter().map(|a| a.to_str().unwrap()).collect();
         assert_eq!(args[..4], ["my.conf", "--port", "0", "--unixsocket"]);
         assert_eq!(args[args.len() - 2..], ["--maxclients", "5"]);
@@ -124,11 +124,12 @@ mod tests {
     fn memcached_listens_where_it_is_asked_to_and_takes_no_datagrams() {
         let own = ["-m".to_owned(), "64".to_owned()];
         let tcp = Address::Tcp("127.0.0.1:7000".parse().unwrap());
-        let args = Kind::Memcached.arguments(&own, &tcp, Path::new("/h"));
+        let args = SpawnKind::Memcached.arguments(&own, &tcp, Path::new("/h"));
         let text: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
         assert!(text.join(" ").starts_with("-l 127.0.0.1 -p 7000 -U 0 "), "{text:?}");
         assert_eq!(&text[text.len() - 2..], ["-m", "64"], "what the user says comes last");
-        let unix = Kind::Memcached.arguments(&[], &Address::Unix("/h/s".into()), Path::new("/h"));
+        let unix =
+            SpawnKind::Memcached.arguments(&[], &Address::Unix("/h/s".into()), Path::new("/h"));
         assert_eq!(&unix[..2], ["-s", "/h/s"]);
     }
 }

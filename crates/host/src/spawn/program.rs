@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use naming::SPAWN;
 use rustix::fs::{Access, access};
 
-use super::{Kind, SpawnError};
+use super::{SpawnError, SpawnKind};
 
 /// Finds the program: a path if the name has a slash, otherwise the first on the PATH; without a name, the
 /// first of its kind.
 ///
 /// # Errors
 /// Returns an error if it is missing or not executable.
-pub(super) fn find(name: Option<&str>, kind: Kind) -> Result<PathBuf, SpawnError> {
+pub(super) fn find(name: Option<&str>, kind: SpawnKind) -> Result<PathBuf, SpawnError> {
     find_on(name, kind, &env::var_os("PATH").unwrap_or_default())
 }
 
 fn find_on(
     name: Option<&str>,
-    kind: Kind,
+    kind: SpawnKind,
     search: &std::ffi::OsStr,
 ) -> Result<PathBuf, SpawnError> {
     let on_path = |name: &str| {
@@ -58,7 +58,7 @@ mod tests {
     fn valkey_goes_first_and_only_programs_count() {
         let dir = tempfile::tempdir().unwrap();
         let search = dir.path().as_os_str();
-        let found = |name| find_on(name, Kind::Redis, search);
+        let found = |name| find_on(name, SpawnKind::Redis, search);
         let error = found(None).unwrap_err().to_string();
         assert!(
             error.starts_with("--spawn: no valkey-server or redis-server on the PATH;"),

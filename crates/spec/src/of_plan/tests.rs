@@ -173,7 +173,7 @@ proptest! {
         prop_assert!(spec.command.iter().all(|word| !word.as_bytes().contains(&0)));
         let mut operations = spec.operations().unwrap();
         prop_assert_eq!(operations.iter_mut().map(inserts).collect::<Vec<_>>(), [Ok(false)]);
-        let mut reading = CommandReader::new(&spec, ProtocolKind::Resp2, None, (true, 3));
+        let mut reading = CommandReader::new(&spec, ProtocolKind::Resp2, None, true, 3);
         let typed = operations[0].steps.iter().flat_map(|step| &step.commands);
         let again = typed.map(|words| reading.command(words).unwrap()).collect();
         prop_assert_eq!(joined(again), joined(parts.sequence), "{:?}", words);

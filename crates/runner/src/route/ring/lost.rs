@@ -56,7 +56,7 @@ pub(super) fn lose<E: Engine, P: Protocol>(
         if why == Why::Over {
             // Parts of an operation, and of a command, are given up as one.
             let counted = if by_operation { u64::from(is_last) } else { commands };
-            worker.recorder.given_up_at_deadline(commands, (counted, false), now_ns);
+            worker.recorder.missed_deadline(commands, counted, false, now_ns);
         } else {
             worker.recorder.abandoned(LostRequests { timed_out: 0, lost: commands }, now_ns);
         }
