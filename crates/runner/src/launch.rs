@@ -213,9 +213,7 @@ fn carry_out(
             };
             let servers = (job.several, watch.as_ref());
             let begin = move |context| work(context, recorder, servers);
-            start_worker(scope, context, full.clone(), begin).inspect_err(|error| {
-                gate.fail(Fatal::new(format!("starting a thread: {error}")));
-            })?;
+            start_worker(scope, context, full.clone(), begin)?;
         }
         drop(full);
         let Some(roles) = &roles else {
@@ -394,6 +392,7 @@ fn start_worker<'scope>(
     full: SyncSender<Message>,
     work: impl FnOnce(WorkerContext<'scope>) -> Vec<Message> + Send + 'scope,
 ) -> io::Result<()> {
+    let gate = context.gate;
     let thread = thread::Builder::new().name(format!("worker-{}", context.worker));
     let started = thread.spawn_scoped(scope, move || {
         if let Err(error) = pin(&context.plan.load.concurrency.cpus, context.worker) {
@@ -402,7 +401,8 @@ fn start_worker<'scope>(
         // The receiver is gone only if the collector is, and with it the run.
         work(context).into_iter().for_each(|message| drop(full.send(message)));
     });
-    started.map(drop)
+    let fail = |error: &io::Error| gate.fail(Fatal::new(format!("starting a thread: {error}")));
+    started.inspect_err(fail).map(drop)
 }
 
 /// Renumbers the nodes of outages to match the measurement.

@@ -1,10 +1,10 @@
 //! The loop of one worker: open connections, send due requests, settle arrived replies.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] takes a
-//! closer look at those for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`]
-//! retries failed requests, [`deadline`] gives up overdue ones, [`recovery`] handles faults, and [`renewing`]
-//! renews connections. The [`Route`] chooses the connection of a request. On the path of a request nothing is
-//! allocated, locked or formatted, and system calls only send, receive and wait.
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks closer at those
+//! for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`] retries failed requests,
+//! [`deadline`] gives up overdue ones, [`recovery`] handles faults, and [`renewing`] renews connections. The [`Route`]
+//! chooses the connection of a request. On the path of a request nothing is allocated, locked or formatted, and system
+//! calls only send, receive and wait.
 
 pub(crate) mod captures;
 mod checked;
@@ -21,6 +21,7 @@ pub(crate) mod operations;
 mod paced;
 mod queued;
 mod quiet;
+mod read_end;
 mod receive;
 pub(crate) mod recovery;
 mod renewing;
@@ -98,7 +99,6 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) may_spin: bool,
 }
 
-/// A connection of a worker over protocol `P` and route `R`.
 pub(crate) type ConnectionOf<P, R> =
     Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::RouteState>;
 

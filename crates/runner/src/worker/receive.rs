@@ -14,6 +14,7 @@ use super::Worker;
 use super::cursor_scan::CursorScan;
 use super::inspect::Inspections;
 use super::operations::Steps;
+use super::read_end::{ReadEnd, unexpected};
 use super::reply_rules::ReplyRules;
 use super::retry::Retries;
 use super::verify::{Verifier, failed};
@@ -24,18 +25,6 @@ use crate::recorder::Recorder;
 use crate::request::{Keys, Request, Requests, SettledReply};
 use crate::route::RouteHooks;
 use crate::{Fatal, explain};
-
-/// Reason why no more replies of a read are settled.
-enum ReadEnd {
-    /// The rest is not a whole reply.
-    Read,
-    /// After this error it is unknown which request the next reply answers.
-    Uncertain,
-    /// The server is about to close the connection.
-    Refused,
-    /// The server does not accept the client.
-    TurnedAway(Fatal),
-}
 
 /// Minimum length of the rest of a string for which it is dropped unseen; less is cheaper to copy.
 const DROPPED_LEAST: u64 = 16 * 1024;
@@ -444,11 +433,4 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
         let completed = self.route.completed(self.place, request, self.recorder, self.now_ns);
         self.steps.completed(completed, request, self.scan, self.recorder, self.now_ns);
     }
-}
-
-/// Returns the effect of a reply that answers no request.
-#[cold]
-fn unexpected(reply: Reply<'_>) -> Result<ReadEnd, Fatal> {
-    let fatal = explain::unexpected(&reply);
-    if explain::turns_away(&reply) { Ok(ReadEnd::TurnedAway(fatal)) } else { Err(fatal) }
 }
