@@ -1,7 +1,7 @@
 //! The loop of one worker: open connections, send due requests, settle arrived replies.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks closer at those
-//! for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`] retries failed requests,
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks closer at
+//! those for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`] retries failed requests,
 //! [`deadline`] gives up overdue ones, [`recovery`] handles faults, and [`renewing`] renews connections. The [`Route`]
 //! chooses the connection of a request. On the path of a request nothing is allocated, locked or formatted, and system
 //! calls only send, receive and wait.
