@@ -41,10 +41,10 @@ fn judgement(line: &str) -> String {
     }
 }
 
-/// A row of figures behind what they are of, or a step of a distribution.
+/// A row of figures behind what they are of, the heads of such rows, or a step of a distribution.
 fn is_labelled_row(line: &str) -> bool {
     line.starts_with(' ')
-        && [" (ms) ", " (requests/s) ", " % <= "].iter().any(|mark| line.contains(mark))
+        && [" (ms) ", " (requests/s) ", " % <= ", " p99.9 "].iter().any(|mark| line.contains(mark))
 }
 
 /// Spaces between figures depend on how long these are.

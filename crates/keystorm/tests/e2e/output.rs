@@ -149,7 +149,7 @@ fn the_text_layout_of_a_paced_run() {
       redis #, save "", appendonly no
 
       throughput: # requests/s of # requested
-                             avg     min     p50     p95     p99   p99.#     max
+      avg min p50 p95 p99 p99.# max
       response time (ms) # # # # # #* #
       service time (ms) # # # # # #* #
       rate (requests/s) # # # # # - #
