@@ -3,7 +3,7 @@
 use report::compare::GateState;
 use report::{KEPT, Metric};
 use serde_json::{Map, Value, json};
-use statistics::Step;
+use statistics::LevelStep;
 
 use crate::{Entry, Extent, FigureJudgement, Finding, Judgement, Series};
 
@@ -61,7 +61,7 @@ fn of_entry(entry: &Entry) -> Value {
     })
 }
 
-fn of_step(step: &Step, series: &Series) -> Value {
+fn of_step(step: &LevelStep, series: &Series) -> Value {
     let file = |at: usize| series.entries.get(at).map(|entry| entry.file.clone());
     json!({
         "at": step.at,
@@ -98,7 +98,7 @@ pub fn judged(all: &[Judgement], gate: GateState, sentences: &[String]) -> Value
 
 fn of_figure(figure: &FigureJudgement, series: &Series) -> Value {
     let finding = match figure.finding {
-        Finding::Step { at, range, ratio, runs, extent } => json!({
+        Finding::LevelStep { at, range, ratio, runs, extent } => json!({
             "kind": "step",
             "at": at,
             "file": series.entries[at].file,

@@ -36,7 +36,7 @@ impl FigureJudgement {
     #[must_use]
     pub fn is_worse(&self) -> Option<bool> {
         let ratio = match self.finding {
-            Finding::Step { ratio, .. } => ratio.ratio,
+            Finding::LevelStep { ratio, .. } => ratio.ratio,
             Finding::Off { ratio, .. } => ratio,
             Finding::Level | Finding::TooFew => return None,
         };
@@ -163,7 +163,7 @@ fn figure(
 fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
     let figures = judged.iter_mut().flat_map(|judgement| &mut judgement.figures);
     let open = figures.zip(p_beyond).filter_map(|(figure, p)| {
-        let Finding::Step { extent, .. } = &mut figure.finding else { return None };
+        let Finding::LevelStep { extent, .. } = &mut figure.finding else { return None };
         Some((extent, (2.0 * (*p)?).min(1.0)))
     });
     let open: Vec<(&mut Extent, f64)> = open.collect();
@@ -180,7 +180,7 @@ fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
 pub fn gate(judged: &[Judgement], terms: Terms<'_>) -> GateState {
     let allowed = terms.percent.map(|percent| percent / 100.0);
     let of = |figure: &FigureJudgement| match figure.finding {
-        Finding::Step { extent, .. } | Finding::Off { extent, .. }
+        Finding::LevelStep { extent, .. } | Finding::Off { extent, .. }
             if figure.is_worse() == Some(true) && extent != Extent::Within =>
         {
             match extent {
@@ -193,7 +193,7 @@ pub fn gate(judged: &[Judgement], terms: Terms<'_>) -> GateState {
         _ if allowed.zip(figure.smallest_visible).is_some_and(|(of, seen)| seen > of) => {
             GateState::Undecided
         }
-        Finding::Step { .. } | Finding::Off { .. } | Finding::Level => GateState::Passed,
+        Finding::LevelStep { .. } | Finding::Off { .. } | Finding::Level => GateState::Passed,
     };
     let figures = judged.iter().flat_map(|judgement| &judgement.figures);
     // A run that does not count shows nothing, and those before it are not what was asked about.

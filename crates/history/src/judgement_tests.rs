@@ -35,7 +35,10 @@ fn a_step_fails_and_one_bad_run_that_is_sure() {
     let mut step = level.clone();
     step[25..].iter_mut().for_each(|rate| *rate *= 0.97);
     let (finding, gate) = judged(&step, TERMS);
-    assert!(matches!(finding, Finding::Step { at: 25, extent: Extent::Beyond, .. }), "{finding:?}");
+    assert!(
+        matches!(finding, Finding::LevelStep { at: 25, extent: Extent::Beyond, .. }),
+        "{finding:?}"
+    );
     assert_eq!(gate, GateState::Failed);
     // One that is allowed, one for the better, and one that is older than the last runs.
     assert_eq!(judged(&step, Terms { percent: Some(5.0), ..TERMS }).1, GateState::Passed);
@@ -92,7 +95,7 @@ fn three_bad_nights_beyond_eleven_are_a_step_and_one_or_two_are_told_too() {
         assert!(said.contains(text), "{said}");
         let found = match judged.finding {
             Finding::Off { runs, .. } => runs,
-            Finding::Step { at, .. } => 14 - at,
+            Finding::LevelStep { at, .. } => 14 - at,
             _ => 0,
         };
         assert_eq!(found, newest.len(), "{judged:?}");

@@ -3,7 +3,7 @@
 //! Conclusions over all figures and series are in [`judgement`](crate::judge).
 
 use report::{Direction, Metric};
-use statistics::{ERROR_RATE, Forecast, Ratio, Step, p_higher};
+use statistics::{ERROR_RATE, Forecast, LevelStep, Ratio, p_higher};
 
 use crate::Series;
 
@@ -24,7 +24,7 @@ pub struct Terms<'m> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding {
     /// The level changed for good.
-    Step {
+    LevelStep {
         /// The number, in the series, of the first run of the new level.
         at: usize,
         /// The numbers of the runs between which the step lies 95 times in 100.
@@ -121,12 +121,12 @@ impl Runs<'_> {
     }
 
     /// Judges a step, whose earlier level begins at `from`.
-    pub(crate) fn step(&self, step: Step, from: usize) -> Finding {
+    pub(crate) fn step(&self, step: LevelStep, from: usize) -> Finding {
         let places = &self.places;
         let p_within =
             self.p(&self.values[from..step.at], &self.values[step.at..], -sign(self.metric));
         let is_within = !is_worse(self.metric, step.ratio.ratio) || 2.0 * p_within <= ERROR_RATE;
-        Finding::Step {
+        Finding::LevelStep {
             at: places[step.at],
             range: (places[step.range.0], places[step.range.1.min(places.len() - 1)]),
             ratio: step.ratio,

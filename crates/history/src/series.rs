@@ -1,7 +1,7 @@
 //! Entries that belong together: one load on one server from one machine, over time.
 
 use report::{KEPT, Metric};
-use statistics::{Step, steps};
+use statistics::{LevelStep, steps};
 
 use crate::Entry;
 
@@ -124,7 +124,7 @@ impl Series {
 
     /// The steps of a figure over the whole series, with indices into its entries.
     #[must_use]
-    pub fn steps(&self, metric: Metric, disturbed: bool) -> Vec<Step> {
+    pub fn steps(&self, metric: Metric, disturbed: bool) -> Vec<LevelStep> {
         let (places, values) = self.values(metric, disturbed);
         let place = |at: usize| places.get(at).copied().unwrap_or(at);
         // Those that a gate watches are looked at as a gate does.
@@ -132,7 +132,7 @@ impl Series {
         let figures = if watched.contains(&metric) { watched.len() } else { KEPT.len() };
         let found = steps(&values, figures).into_iter();
         found
-            .map(|step| Step {
+            .map(|step| LevelStep {
                 at: place(step.at),
                 range: (place(step.range.0), place(step.range.1)),
                 ..step

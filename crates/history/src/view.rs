@@ -3,7 +3,7 @@
 use page::{Axis, Block, Chart, DataPoint, Guide, Page, Section, Table, Tone, Unit, Verdict};
 use report::compare::{self, GateState};
 use report::{Direction, KEPT, Metric};
-use statistics::Step;
+use statistics::LevelStep;
 
 use crate::{Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate};
 
@@ -59,7 +59,7 @@ fn percent(ratio: f64) -> String {
 }
 
 /// The latest step of the most important figures.
-fn last_step(series: &Series, disturbed: bool) -> Option<(Metric, Step)> {
+fn last_step(series: &Series, disturbed: bool) -> Option<(Metric, LevelStep)> {
     let steps = report::compare::WATCHED
         .into_iter()
         .chain([Metric::Instructions])
@@ -112,7 +112,7 @@ fn section(series: &Series, disturbed: bool) -> Section {
 }
 
 /// The run of a step, and the range in which it may lie instead.
-fn since(series: &Series, step: &Step) -> String {
+fn since(series: &Series, step: &LevelStep) -> String {
     let entry = &series.entries[step.at];
     let (from, to) = step.range;
     let at = |at: usize| series.entries.get(at).unwrap_or(entry).date();
@@ -246,7 +246,7 @@ pub fn judgement_table(all: &[Judgement]) -> Table {
 fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
     let word = if figure.is_worse() == Some(true) { "worse" } else { "better" };
     match figure.finding {
-        Finding::Step { at, ratio, .. } => {
+        Finding::LevelStep { at, ratio, .. } => {
             format!("step, {word}, {} since {}", percent(ratio.ratio), series.entries[at].date())
         }
         Finding::Off { ratio, runs, .. } => {
@@ -312,7 +312,7 @@ fn reason(
     let called = compare::called(figure.metric);
     let worse = figure.is_worse() == Some(true);
     Some(match figure.finding {
-        Finding::Step { at, range, ratio, runs, extent } if worse => {
+        Finding::LevelStep { at, range, ratio, runs, extent } if worse => {
             let interval = ratio.interval.map_or(String::new(), |of| {
                 format!(", 95 % interval {} to {}", percent(of.low), percent(of.high))
             });

@@ -12,7 +12,7 @@ use naming::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Kind, values};
+use crate::values::{ValueKind, values};
 use crate::words::{TypedLine, TypedOption};
 
 /// Maximum number of points of a grid.
@@ -20,30 +20,30 @@ pub const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists: of a load by their fields, and of deliveries by their names. Tests (`-t`) are a
 /// separate list with a row for each.
-const SWEPT: [(OptionId, Kind); 14] = [
-    (CONNECTIONS, Kind::Whole),
-    (PIPELINE, Kind::Whole),
-    (SIZE, Kind::Whole),
-    (KEY_RANGE, Kind::Whole),
-    (REQUESTS, Kind::Whole),
-    (KEEP_ALIVE, Kind::Whole),
-    (THREADS, Kind::Whole),
-    (DURATION, Kind::Time),
-    (WARMUP, Kind::Time),
-    (RATE, Kind::Rate),
-    (ENGINE, Kind::Name),
-    (WINDOW, Kind::Name),
-    (ARRIVALS, Kind::Name),
-    (PRECISION, Kind::Whole),
+const SWEPT: [(OptionId, ValueKind); 14] = [
+    (CONNECTIONS, ValueKind::Whole),
+    (PIPELINE, ValueKind::Whole),
+    (SIZE, ValueKind::Whole),
+    (KEY_RANGE, ValueKind::Whole),
+    (REQUESTS, ValueKind::Whole),
+    (KEEP_ALIVE, ValueKind::Whole),
+    (THREADS, ValueKind::Whole),
+    (DURATION, ValueKind::Time),
+    (WARMUP, ValueKind::Time),
+    (RATE, ValueKind::Rate),
+    (ENGINE, ValueKind::Name),
+    (WINDOW, ValueKind::Name),
+    (ARRIVALS, ValueKind::Name),
+    (PRECISION, ValueKind::Whole),
 ];
 const SWEPT_OF_DELIVERIES: &str = "--publishers --subscribers --channels --channels-per-subscriber --writers --senders \
     --receivers --receiver-threads --keys --groups --consumers --keys-per-receiver";
 
 /// Returns the kind of an option's values if it may be a list.
-fn swept(name: &str) -> Option<Kind> {
+fn swept(name: &str) -> Option<ValueKind> {
     let of_load = SWEPT.iter().find(|(option, _)| option.word() == name).map(|(_, kind)| *kind);
     let is_of_delivery = SWEPT_OF_DELIVERIES.split(' ').any(|option| option == name);
-    of_load.or(is_of_delivery.then_some(Kind::Whole))
+    of_load.or(is_of_delivery.then_some(ValueKind::Whole))
 }
 
 /// An option with more than one value.

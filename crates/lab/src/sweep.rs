@@ -24,7 +24,7 @@ pub struct Sweep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// A row for each point and test.
-    pub points: Vec<Row>,
+    pub points: Vec<SweepRow>,
     /// Evidence for the target from the runs of each row.
     #[serde(skip)]
     observed: Vec<Vec<Observation>>,
@@ -34,7 +34,7 @@ pub struct Sweep {
 
 /// Point and test of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct SweepRow {
     /// The value of each axis.
     pub settings: Vec<String>,
     /// The test's title.
@@ -48,7 +48,7 @@ pub struct Row {
     pub target: Option<Judgement>,
 }
 
-impl Row {
+impl SweepRow {
     /// The run with median throughput, and the range of throughput; `None` before there is one.
     #[must_use]
     pub fn middle(&self) -> Option<(&Figures, (f64, f64))> {
@@ -80,12 +80,12 @@ impl Sweep {
     pub fn add(&mut self, settings: &[String], run: &Run) -> Result<(), report::RecordError> {
         let number = self.run.put(run)?;
         let test = run.plan.name.clone();
-        let same = |row: &&Row| row.settings == settings && row.test == test;
+        let same = |row: &&SweepRow| row.settings == settings && row.test == test;
         let at = self.points.iter().position(|row| same(&row)).unwrap_or(self.points.len());
         if at == self.points.len() {
             let settings = settings.to_vec();
             let (tests, figures) = (vec![], vec![]);
-            self.points.push(Row { settings, test, tests, figures, target: None });
+            self.points.push(SweepRow { settings, test, tests, figures, target: None });
             self.observed.push(Vec::new());
         }
         let row = &mut self.points[at];

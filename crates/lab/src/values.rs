@@ -4,7 +4,7 @@ use workload::quantity::{self, DefaultUnit};
 
 /// Kind of an option's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Whole numbers.
     Whole,
     /// Times, in seconds by default.
@@ -26,18 +26,18 @@ pub const VALUES_MAX: usize = 1_000;
 ///
 /// # Errors
 /// Returns an error in words for a person for an impossible range.
-pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
-    if kind == Kind::Rate && is_schedule(text) {
+pub fn values(kind: ValueKind, text: &str) -> Result<Vec<String>, String> {
+    if kind == ValueKind::Rate && is_schedule(text) {
         return Ok(vec![text.to_owned()]);
     }
     // Its commas and dots are its own.
-    if kind == Kind::Whole && is_distribution(text) {
+    if kind == ValueKind::Whole && is_distribution(text) {
         return Ok(vec![text.to_owned()]);
     }
     let mut values: Vec<String> = Vec::new();
     for item in text.split(',') {
         let found = match item.split_once("..") {
-            Some((first, rest)) if kind != Kind::Name => {
+            Some((first, rest)) if kind != ValueKind::Name => {
                 let found = range(kind, first, rest);
                 found.map_err(|why| if item == text { why } else { format!("{item}: {why}") })?
             }
@@ -66,18 +66,20 @@ fn is_distribution(text: &str) -> bool {
 }
 
 /// Numeric value with its factor, or a time in seconds.
-fn number(kind: Kind, text: &str) -> Option<f64> {
+fn number(kind: ValueKind, text: &str) -> Option<f64> {
     match kind {
-        Kind::Time => Some(quantity::time(text, DefaultUnit::Seconds).ok()?.as_secs_f64()),
+        ValueKind::Time => Some(quantity::time(text, DefaultUnit::Seconds).ok()?.as_secs_f64()),
         _ => quantity::number(text),
     }
 }
 
 /// An item without factor and unit, if it is a number of this kind.
-fn plain(kind: Kind, item: &str) -> String {
+fn plain(kind: ValueKind, item: &str) -> String {
     let item = item.trim();
     match number(kind, item) {
-        Some(n) if kind != Kind::Name && (kind != Kind::Whole || n.fract() == 0.0) => shown(n),
+        Some(n) if kind != ValueKind::Name && (kind != ValueKind::Whole || n.fract() == 0.0) => {
+            shown(n)
+        }
         _ => item.to_owned(),
     }
 }
@@ -87,21 +89,21 @@ fn shown(number: f64) -> String {
     format!("{number}")
 }
 
-fn range(kind: Kind, first: &str, rest: &str) -> Result<Vec<String>, String> {
+fn range(kind: ValueKind, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let fault = |why: &str| format!("{why}; expected FIRST..LAST or FIRST..LAST/POINTS");
     let (last, points) = match rest.split_once('/') {
         Some((last, points)) => (last, Some(points)),
         None => (rest, None),
     };
     let ends =
-        if kind == Kind::Time { "its ends are not times" } else { "its ends are not numbers" };
+        if kind == ValueKind::Time { "its ends are not times" } else { "its ends are not numbers" };
     let (Some(first), Some(last)) = (number(kind, first), number(kind, last)) else {
         return Err(fault(ends));
     };
     if first <= 0.0 || last < first {
         return Err(fault("a range must start above 0 and cannot fall"));
     }
-    let round = |n: f64| if kind == Kind::Whole { n.round() } else { three_digits(n) };
+    let round = |n: f64| if kind == ValueKind::Whole { n.round() } else { three_digits(n) };
     let numbers = match points {
         Some(points) => {
             let points: usize = points.trim().parse().unwrap_or(0);
@@ -141,63 +143,63 @@ fn power(step: i32, decade: i32) -> f64 {
 mod tests {
     use super::*;
 
-    fn parsed(kind: Kind, text: &str) -> String {
+    fn parsed(kind: ValueKind, text: &str) -> String {
         values(kind, text).unwrap().join(" ")
     }
 
     #[test]
     fn lists_are_their_items() {
-        assert_eq!(parsed(Kind::Whole, "1,10,100,1000"), "1 10 100 1000");
-        assert_eq!(parsed(Kind::Whole, "1k, 2k,2000"), "1000 2000");
-        assert_eq!(parsed(Kind::Whole, "50"), "50");
-        assert_eq!(parsed(Kind::Whole, "auto,2"), "auto 2");
-        assert_eq!(parsed(Kind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
-        assert_eq!(parsed(Kind::Name, "uring,epoll"), "uring epoll");
-        assert_eq!(parsed(Kind::Time, "0.5,1,500ms,1.5m,x"), "0.5 1 90 x");
+        assert_eq!(parsed(ValueKind::Whole, "1,10,100,1000"), "1 10 100 1000");
+        assert_eq!(parsed(ValueKind::Whole, "1k, 2k,2000"), "1000 2000");
+        assert_eq!(parsed(ValueKind::Whole, "50"), "50");
+        assert_eq!(parsed(ValueKind::Whole, "auto,2"), "auto 2");
+        assert_eq!(parsed(ValueKind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
+        assert_eq!(parsed(ValueKind::Name, "uring,epoll"), "uring epoll");
+        assert_eq!(parsed(ValueKind::Time, "0.5,1,500ms,1.5m,x"), "0.5 1 90 x");
     }
 
     #[test]
     fn a_range_runs_by_one_two_five() {
-        assert_eq!(parsed(Kind::Whole, "10..2k"), "10 20 50 100 200 500 1000 2000");
-        assert_eq!(parsed(Kind::Whole, "1..50"), "1 2 5 10 20 50");
-        assert_eq!(parsed(Kind::Whole, "1..100"), "1 2 5 10 20 50 100");
-        assert_eq!(parsed(Kind::Whole, "1..16"), "1 2 5 10 16");
-        assert_eq!(parsed(Kind::Whole, "1..4"), "1 2 4");
-        assert_eq!(parsed(Kind::Whole, "3..700"), "3 5 10 20 50 100 200 500 700");
-        assert_eq!(parsed(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
-        assert_eq!(parsed(Kind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
-        assert_eq!(parsed(Kind::Whole, "1,8..20"), "1 8 10 20");
+        assert_eq!(parsed(ValueKind::Whole, "10..2k"), "10 20 50 100 200 500 1000 2000");
+        assert_eq!(parsed(ValueKind::Whole, "1..50"), "1 2 5 10 20 50");
+        assert_eq!(parsed(ValueKind::Whole, "1..100"), "1 2 5 10 20 50 100");
+        assert_eq!(parsed(ValueKind::Whole, "1..16"), "1 2 5 10 16");
+        assert_eq!(parsed(ValueKind::Whole, "1..4"), "1 2 4");
+        assert_eq!(parsed(ValueKind::Whole, "3..700"), "3 5 10 20 50 100 200 500 700");
+        assert_eq!(parsed(ValueKind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
+        assert_eq!(parsed(ValueKind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
+        assert_eq!(parsed(ValueKind::Whole, "1,8..20"), "1 8 10 20");
     }
 
     #[test]
     fn a_range_can_have_a_number_of_points() {
-        assert_eq!(parsed(Kind::Whole, "1..64/4"), "1 4 16 64");
-        assert_eq!(parsed(Kind::Whole, "1..3/9"), "1 2 3", "points that round to one are one");
-        assert_eq!(parsed(Kind::Rate, "10k..100k/3"), "10000 31600 100000");
+        assert_eq!(parsed(ValueKind::Whole, "1..64/4"), "1 4 16 64");
+        assert_eq!(parsed(ValueKind::Whole, "1..3/9"), "1 2 3", "points that round to one are one");
+        assert_eq!(parsed(ValueKind::Rate, "10k..100k/3"), "10000 31600 100000");
     }
 
     #[test]
     fn a_schedule_is_one_value() {
         for schedule in ["10k..100k/30s", "10k,20k,40k/10s", "1..2/500ms"] {
-            assert_eq!(parsed(Kind::Rate, schedule), schedule);
+            assert_eq!(parsed(ValueKind::Rate, schedule), schedule);
         }
-        assert_eq!(parsed(Kind::Rate, "10k,0.5"), "10000 0.5");
+        assert_eq!(parsed(ValueKind::Rate, "10k,0.5"), "10000 0.5");
     }
 
     #[test]
     fn a_distribution_is_one_value() {
         for sizes in ["uniform:100..4k", "sizes:32=50,1k=30", "normal:4k,500,1..9k"] {
-            assert_eq!(parsed(Kind::Whole, sizes), sizes);
+            assert_eq!(parsed(ValueKind::Whole, sizes), sizes);
         }
     }
 
     #[test]
     fn what_is_no_range_is_refused_with_what_would_be() {
         for bad in ["0..10", "10..1", "a..b", "1..", "..5", "1..10/1", "1..10/x", "1..9/99999"] {
-            let why = values(Kind::Whole, bad).unwrap_err();
+            let why = values(ValueKind::Whole, bad).unwrap_err();
             assert!(why.contains("FIRST..LAST") && !why.contains(bad), "{bad}: {why}");
             // Of several items, the one that is wrong.
-            let why = values(Kind::Whole, &format!("1,{bad}")).unwrap_err();
+            let why = values(ValueKind::Whole, &format!("1,{bad}")).unwrap_err();
             assert!(why.starts_with(&format!("{bad}: ")), "{why}");
         }
     }

@@ -35,6 +35,6 @@ pub mod runs;
 pub use chart::svg;
 pub use html::{html, pictures};
 pub use report::document::{
-    Axis, Band, Block, Chart, DataPoint, Guide, Kind, Page, Scale, Section, Series, Table, Tone,
-    Unit, Verdict, sentence, term,
+    Axis, Band, Block, Chart, ChartKind, DataPoint, Guide, Page, Scale, Section, Series, Table,
+    Tone, Unit, Verdict, sentence, term,
 };

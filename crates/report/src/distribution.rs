@@ -7,7 +7,7 @@ use measure::Latency;
 
 /// Line of a table: number and share of the latencies up to this one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LatencyStep {
     /// The share in percent, 0 to 100.
     pub percent: f64,
     /// The bound.
@@ -20,7 +20,7 @@ pub struct Step {
 /// HdrHistogram with one tick a half distance. A level that adds no latency to the one before has no line.
 /// The last line is 100 %; empty if nothing was recorded.
 #[must_use]
-pub fn by_percentile(latency: &Latency) -> Vec<Step> {
+pub fn by_percentile(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let mut steps = Vec::new();
     let (mut cumulative, mut level) = (0u64, 0u32);
@@ -34,13 +34,13 @@ pub fn by_percentile(latency: &Latency) -> Vec<Step> {
             continue;
         }
         let percent = 100.0 - 100.0 / 2f64.powi(level.cast_signed());
-        steps.push(Step { percent, at_most_ns, cumulative });
+        steps.push(LatencyStep { percent, at_most_ns, cumulative });
         level += 1;
         while left > 0 && reached(level) {
             level += 1;
         }
     }
-    steps.extend(steps.last().map(|last| Step { percent: 100.0, ..*last }));
+    steps.extend(steps.last().map(|last| LatencyStep { percent: 100.0, ..*last }));
     steps
 }
 
@@ -53,7 +53,7 @@ const COARSE_NS: u64 = 1_000_000;
 /// the one before has no line, except the first. Walks the recorded values, not the bounds, so that hours
 /// cost no more than microseconds. Empty if nothing was recorded.
 #[must_use]
-pub fn by_bound(latency: &Latency) -> Vec<Step> {
+pub fn by_bound(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let share = |cumulative: u64| 100.0 * cumulative as f64 / total as f64;
     let mut steps = Vec::new();
@@ -61,13 +61,13 @@ pub fn by_bound(latency: &Latency) -> Vec<Step> {
     for (ns, count) in latency.recorded() {
         let bound_ns = bound_of(ns);
         if bound_ns != at_most_ns {
-            steps.push(Step { percent: share(cumulative), at_most_ns, cumulative });
+            steps.push(LatencyStep { percent: share(cumulative), at_most_ns, cumulative });
             at_most_ns = bound_ns;
         }
         cumulative += count;
     }
     if total > 0 {
-        steps.push(Step { percent: share(cumulative), at_most_ns, cumulative });
+        steps.push(LatencyStep { percent: share(cumulative), at_most_ns, cumulative });
     }
     steps
 }
@@ -88,9 +88,9 @@ const LEFT: [f64; 12] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0
 /// adds no latency to the one before has no line, and neither has one that is finer than the number of
 /// latencies allows. Empty if nothing was recorded.
 #[must_use]
-pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
+pub fn few_percentiles(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<LatencyStep> = Vec::new();
     let (mut cumulative, mut greatest) = (0u64, 0);
     let mut levels =
         LEFT.into_iter().take_while(|left| left / 100.0 * total as f64 >= 1.0).peekable();
@@ -104,9 +104,9 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
         }
         // The last latency belongs to the line of 100 %.
         let percent = reached.filter(|_| cumulative < total);
-        steps.extend(percent.map(|percent| Step { percent, at_most_ns, cumulative }));
+        steps.extend(percent.map(|percent| LatencyStep { percent, at_most_ns, cumulative }));
     }
-    steps.extend((total > 0).then_some(Step {
+    steps.extend((total > 0).then_some(LatencyStep {
         percent: 100.0,
         at_most_ns: greatest,
         cumulative: total,
@@ -117,16 +117,16 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
 /// Counts the latencies within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that adds some;
 /// by tens if that makes over [`FEW`] lines. Empty if nothing was recorded.
 #[must_use]
-pub fn few_bounds(latency: &Latency) -> Vec<Step> {
+pub fn few_bounds(latency: &Latency) -> Vec<LatencyStep> {
     let fine = bounds_by(&[1, 2, 5], latency);
     if fine.len() <= FEW { fine } else { bounds_by(&[1], latency) }
 }
 
-fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
+fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let mut bounds = (3..19).flat_map(|tens| digits.iter().map(move |n| n * 10u64.pow(tens)));
     let mut bound = bounds.next().unwrap_or(u64::MAX);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<LatencyStep> = Vec::new();
     let mut cumulative = 0u64;
     for (ns, count) in latency.recorded() {
         while ns > bound {
@@ -134,7 +134,7 @@ fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
         }
         cumulative += count;
         let percent = 100.0 * cumulative as f64 / total as f64;
-        let step = Step { percent, at_most_ns: bound, cumulative };
+        let step = LatencyStep { percent, at_most_ns: bound, cumulative };
         match steps.last_mut() {
             Some(last) if last.at_most_ns == bound => *last = step,
             _ => steps.push(step),
@@ -146,15 +146,15 @@ fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
 /// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that adds
 /// some: the table of the report before Redis 6.
 #[must_use]
-pub fn by_whole_msec(latency: &Latency) -> Vec<Step> {
+pub fn by_whole_msec(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<LatencyStep> = Vec::new();
     let mut cumulative = 0u64;
     for (ns, count) in latency.recorded() {
         cumulative += count;
         let percent = 100.0 * cumulative as f64 / total as f64;
         let at_most_ns = ns.max(1).div_ceil(COARSE_NS) * COARSE_NS;
-        let step = Step { percent, at_most_ns, cumulative };
+        let step = LatencyStep { percent, at_most_ns, cumulative };
         match steps.last_mut() {
             Some(last) if last.at_most_ns == at_most_ns => *last = step,
             _ => steps.push(step),
@@ -174,7 +174,7 @@ mod tests {
         latency
     }
 
-    const TABLES: [fn(&Latency) -> Vec<Step>; 5] =
+    const TABLES: [fn(&Latency) -> Vec<LatencyStep>; 5] =
         [by_percentile, by_bound, by_whole_msec, few_percentiles, few_bounds];
 
     proptest! {
@@ -190,7 +190,7 @@ mod tests {
                     prop_assert!(pair[0].at_most_ns <= pair[1].at_most_ns);
                     prop_assert!(pair[0].cumulative <= pair[1].cumulative);
                 }
-                let few = [few_percentiles as fn(&Latency) -> Vec<Step>, few_bounds];
+                let few = [few_percentiles as fn(&Latency) -> Vec<LatencyStep>, few_bounds];
                 let short = few.iter().any(|few| std::ptr::fn_addr_eq(*few, table));
                 prop_assert!(!short || steps.len() <= FEW, "{} lines", steps.len());
                 let last = steps.last().unwrap();

@@ -8,7 +8,7 @@ use measure::{
     Point, Sample, Tally, TallyShape, Timeline, WorkerUse,
 };
 use workload::{
-    CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step,
+    CommandSpec, Load, Mix, MixStep, OnError, Operation, Pace, Pick, PlanParts, Recovery,
     StepCondition, Stop, TlsOptions,
 };
 
@@ -293,7 +293,7 @@ pub fn mix() -> Run {
         weight,
         steps: std::iter::once(StepCondition::Always)
             .chain(later)
-            .map(|when| Step { commands: 1, when })
+            .map(|when| MixStep { commands: 1, when })
             .collect(),
         keys: None,
     };

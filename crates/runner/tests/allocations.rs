@@ -11,8 +11,8 @@ use engine::Address;
 use runner::{NoObserver, RingJob, RingServer, RunJob, ServerSet, run};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Delivery, DeliveryKind, Endpoint, EngineKind,
-    KeyDist, KeySpace, ListPop, ListPush, Load, Mix, Operation, Pace, Pick, Piece, Plan, PlanParts,
-    ProtocolKind, Queue, Recording, RingHash, SizeBy, Slot, Step, StepCondition, Stop,
+    KeyDist, KeySpace, ListPop, ListPush, Load, Mix, MixStep, Operation, Pace, Pick, Piece, Plan,
+    PlanParts, ProtocolKind, Queue, Recording, RingHash, SizeBy, Slot, StepCondition, Stop,
     Subscription, ValueSpec,
 };
 
@@ -46,7 +46,7 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
     let words = ["SCAN", "__reply__"].map(|word| Arg::literal(word.as_bytes()).with_replies());
     let next = CommandSpec { args: words.into(), inline: false };
     parts.sequence = vec![CommandSpec::parse(["SCAN", "0"]), next];
-    let step = |when| Step { commands: 1, when };
+    let step = |when| MixStep { commands: 1, when };
     let steps = vec![step(StepCondition::Always), step(StepCondition::OnCursor { most: None })];
     let operations = vec![Operation { name: "scan".into(), weight: 1, steps, keys: None }];
     parts.mix = Some(Mix { operations, pick: Pick::Drawn });

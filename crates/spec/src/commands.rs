@@ -7,8 +7,8 @@ use std::sync::Arc;
 use naming::{DATASET, MIX, ORDER, RFR_ALSO, ROW_VALUE, STDIN_ARG, TTL, Text, text};
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, Operation,
-    Pick, Piece, PlanParts, ProtocolKind, Step, limits, secret, streams,
+    Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, MixStep,
+    Operation, Pick, Piece, PlanParts, ProtocolKind, limits, secret, streams,
 };
 
 use crate::first_word::check_command;
@@ -364,7 +364,7 @@ fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
     let names = operation_names(&typed);
     let operations =
         given.iter().zip(names).map(|(LoadOperation { typed, name, keys, .. }, by_commands)| {
-            let steps = typed.steps.iter().map(|TypedStep { when, commands }| Step {
+            let steps = typed.steps.iter().map(|TypedStep { when, commands }| MixStep {
                 commands: commands.len() as u32,
                 when: *when,
             });

@@ -8,7 +8,7 @@ use naming::{
 use workload::cache_words::LIFETIME_MAX_S;
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
 use workload::{
-    CommandSpec, Data, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step,
+    CommandSpec, Data, Lifetime, Mix, MixStep, Operation, Pick, Plan, PlanParts, ProtocolKind,
     StepCondition, Stop,
 };
 
@@ -101,7 +101,7 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
 
 /// Builds a mix of one operation with this many commands, each sent once the one before is answered.
 fn in_turn(name: &str, commands: usize) -> Mix {
-    let (weight, steps) = (1, vec![Step { commands: 1, when: StepCondition::Always }; commands]);
+    let (weight, steps) = (1, vec![MixStep { commands: 1, when: StepCondition::Always }; commands]);
     let operation = Operation { name: name.to_owned(), weight, steps, keys: None };
     Mix { operations: vec![operation], pick: Pick::InOrder }
 }

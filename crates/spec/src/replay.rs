@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use naming::{DATASET, FILL, HIT_RATIO, REPLAY, ROWS_BY, TTL, Text, VERIFY, text};
 use workload::quantity::counted;
-use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, StepCondition, Stop};
+use workload::{Data, Load, Mix, MixStep, Operation, Pick, PlanParts, RowBy, StepCondition, Stop};
 
 use crate::LoadSpec;
 use crate::captured::{self, CapturedOperations, Scripts};
@@ -84,7 +84,7 @@ pub(crate) fn parts(
     let named = names.iter().zip(&operations).map(|(name, (_, _, arguments))| Operation {
         name: if several(name) { format!("{name} ({arguments} args)") } else { name.clone() },
         weight: 1,
-        steps: vec![Step { commands: 1, when: StepCondition::Always }],
+        steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
         keys: None,
     });
     let mix = Mix { operations: named.collect(), pick: Pick::Row };

@@ -33,7 +33,7 @@ pub use ranks::p_higher;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, RatioEstimate, holm};
 pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
-pub use steps::{Step, steps};
+pub use steps::{LevelStep, steps};
 
 /// Share of intervals that miss the true value: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;

@@ -23,7 +23,7 @@ const MAD_TO_SD: f64 = 1.4826;
 
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LevelStep {
     /// The number, from 0, of the first value of the new level.
     pub at: usize,
     /// The first and last index that the step may have instead: one of them is right 95 times in 100.
@@ -37,7 +37,7 @@ pub struct Step {
 /// The steps of a series, in order. Values must be above 0; a series with another value has no steps.
 /// `series` is the number of series searched together: more series give more chances of a false step.
 #[must_use]
-pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
+pub fn steps(values: &[f64], series: usize) -> Vec<LevelStep> {
     let error_rate = STEP_RATE / series.max(1) as f64;
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     if logarithms.iter().any(|ln| !ln.is_finite()) {
@@ -54,7 +54,7 @@ pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
     let step = |((at, range, p), to): ((usize, (usize, usize), f64), usize)| {
         let ratio = Ratio::unpaired(&values[from..at], &values[at..to], 0.0)?;
         from = at;
-        Some(Step { at, range, ratio, p })
+        Some(LevelStep { at, range, ratio, p })
     };
     found.into_iter().zip(ends).filter_map(step).collect()
 }

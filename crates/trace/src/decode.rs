@@ -5,7 +5,7 @@ use crate::Event;
 /// Progress of a decoder at the beginning of its input, with the number of consumed bytes. That may exceed
 /// the input; the rest is then dropped as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Decoded {
     /// The event is complete.
     Event(u64),
     /// Part of an event, or of what lies between two.
@@ -107,5 +107,5 @@ pub trait Decode: Send {
     ///
     /// # Errors
     /// Returns the reason why the rest cannot be read.
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault>;
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Decoded, Fault>;
 }

@@ -37,7 +37,7 @@ mod spread_reader;
 mod stalls;
 mod writer;
 
-pub use decode::{Decode, Fault, Loss, Losses, Step};
+pub use decode::{Decode, Decoded, Fault, Loss, Losses};
 pub use event::{Argument, Event, Flags, Outcome};
 pub use format::{FORMATS, Format, Head, client_number};
 pub use merge::merge;

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
-use crate::{Decode, Event, Fault, Loss, Losses, Source, Step};
+use crate::{Decode, Decoded, Event, Fault, Loss, Losses, Source};
 
 /// Number of bytes that are fetched at once.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -167,23 +167,23 @@ impl Reader for Stream {
             let step = self.decoder.decode(input, self.is_end, event);
             let path = &self.path;
             match step.map_err(|cause| ReadError::Content { path: path.clone(), cause })? {
-                Step::Event(count) => {
+                Decoded::Event(count) => {
                     self.consume(count);
                     self.position += 1;
                     return Ok(true);
                 }
-                Step::Progress(count) => self.consume(count),
-                Step::Ignored(count) => {
+                Decoded::Progress(count) => self.consume(count),
+                Decoded::Ignored(count) => {
                     self.consume(count);
                     self.position += 1;
                 }
-                Step::Lost(count, loss) => {
+                Decoded::Lost(count, loss) => {
                     self.consume(count);
                     self.position += 1;
                     self.losses.add(loss, self.position);
                     event.clear();
                 }
-                Step::More if self.is_end => {
+                Decoded::More if self.is_end => {
                     if self.end > self.begin || !event.is_empty() || self.to_drop > 0 {
                         self.position += 1;
                         self.losses.add(Loss::Cut, self.position);
@@ -193,11 +193,11 @@ impl Reader for Stream {
                     event.clear();
                     return Ok(false);
                 }
-                Step::More if self.end - self.begin >= BUFFER_BYTES_MAX => {
+                Decoded::More if self.end - self.begin >= BUFFER_BYTES_MAX => {
                     let cause = Fault("something in it is longer than 64 MiB".into());
                     return Err(ReadError::Content { path: path.clone(), cause });
                 }
-                Step::More => self.fetch()?,
+                Decoded::More => self.fetch()?,
             }
         }
     }

@@ -61,9 +61,9 @@ pub use named::Named;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, BudgetScope, CaptureRule, Concurrency, ConnectionPerRequest, Data, DistinctCommands,
-    EngineKind, Fill, JoinSchedule, Load, LogSubject, Mix, Numbering, OnError, Operation,
+    EngineKind, Fill, JoinSchedule, Load, LogSubject, Mix, MixStep, Numbering, OnError, Operation,
     Operations, PeerOptions, Pick, Plan, PlanError, PlanParts, ProtocolKind, ReconnectLimits,
-    RecordedStall, RecordedTraffic, Recording, Recovery, Retry, ScanOperation, Spacing, Span, Step,
+    RecordedStall, RecordedTraffic, Recording, Recovery, Retry, ScanOperation, Spacing, Span,
     StepCondition, StepReplies, Stop, Transactions, ValueSpec, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};

@@ -2,8 +2,8 @@
 
 use workload::derived::DrawnNumber;
 use workload::{
-    Arg, CommandSpec, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering, KeySpace, Operation,
-    Pick, Piece, Step, StepCondition,
+    Arg, CommandSpec, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering, KeySpace, MixStep,
+    Operation, Pick, Piece, StepCondition,
 };
 
 use super::fault::{Fault, check_error};
@@ -15,7 +15,7 @@ pub(super) type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick, Option<D
 
 /// An operation of one command.
 pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
-    let steps = vec![Step { commands: 1, when: StepCondition::Always }];
+    let steps = vec![MixStep { commands: 1, when: StepCondition::Always }];
     Operation { name: name.to_owned(), weight, steps, keys: Some(keys) }
 }
 

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use spec::captured::Capture;
 use workload::redis_commands::always_writes;
-use workload::{CommandSpec, KeySpace, Operation, Pick, Piece, RowBy, Slot, Step, StepCondition};
+use workload::{
+    CommandSpec, KeySpace, MixStep, Operation, Pick, Piece, RowBy, Slot, StepCondition,
+};
 
 use crate::commands::{command, keys_as_text, with_cursor};
 use crate::fault::{Fault, check_error};
@@ -58,7 +60,7 @@ pub(super) fn operations(
             // A walk stays where it began.
             share_one_key(&mut commands);
             let when = StepCondition::OnCursor { most: options.scan_most };
-            operation.steps.push(Step { commands: 1, when });
+            operation.steps.push(MixStep { commands: 1, when });
         }
         operations.push((operation, commands));
     }
@@ -117,7 +119,7 @@ fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, V
     };
     let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
     share_one_key(&mut commands);
-    let step = Step { commands: commands.len() as u32, when: StepCondition::Always };
+    let step = MixStep { commands: commands.len() as u32, when: StepCondition::Always };
     let name = "transaction".to_owned();
     vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use spec::{LoadSpec, PreparedLoad};
 use workload::{
-    Content, KeyDist, KeySpace, Operation, Pick, SizeBy, Step, StepCondition, ValueSpec,
+    Content, KeyDist, KeySpace, MixStep, Operation, Pick, SizeBy, StepCondition, ValueSpec,
 };
 
 use super::commands::Writer;
@@ -45,7 +45,7 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
             let operation = Operation {
                 name: command.verb.name().to_owned(),
                 weight: ((share * WEIGHTS).round() as u32).max(1),
-                steps: vec![Step { commands: 1, when: StepCondition::Always }; sent.len()],
+                steps: vec![MixStep { commands: 1, when: StepCondition::Always }; sent.len()],
                 keys: Some(keys.clone()),
             };
             operations.push((operation, sent));

@@ -9,8 +9,8 @@ use spec::{Jitter, LoadSpec, PreparedLoad, Rate, RetryOptions, Times};
 use workload::derived::CheckedValues;
 use workload::typed_login::shown_address;
 use workload::{
-    Backoff, Content, KeyDist, KeySpace, Operation, PeerOptions, Pick, PlanParts, RingHash, Secret,
-    SizeBy, Step, StepCondition, ValueSpec, limits,
+    Backoff, Content, KeyDist, KeySpace, MixStep, Operation, PeerOptions, Pick, PlanParts,
+    RingHash, Secret, SizeBy, StepCondition, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -201,7 +201,7 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
             Binding::Redis => redis::operation(workload, *kind),
             Binding::Memcached => memcached::operation(workload, *kind)?,
         };
-        let mut steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
+        let mut steps = vec![MixStep { commands: 1, when: StepCondition::Always }; commands.len()];
         if *kind == Kind::Scan {
             // Records are read by the keys that the first step returned.
             steps[1].when = StepCondition::ForEach;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command};
-use lab::terms::Kind;
+use lab::terms::TermKind;
 use report::Metric;
 use report::compare::COMPARED;
 
@@ -103,7 +103,7 @@ pub(super) struct TermsOptions {
     /// Tables of Redis and memcached, comma-separated: core, machine, latency (requires core) and mget [default: all]
     #[arg(long, value_name = "LIST", value_parser = kind, value_delimiter = ',', action = ArgAction::Set,
           help_heading = "Equal terms")]
-    pub(super) tables: Vec<Kind>,
+    pub(super) tables: Vec<TermKind>,
     /// Cores for the servers in the per-machine table [default: half of all cores]
     #[arg(long, value_name = "NUM", value_parser = count_in(1..=CORES_MAX), help_heading = "Equal terms")]
     pub(super) cores: Option<u32>,
@@ -148,8 +148,8 @@ pub fn metric_of(all: &'static [Metric]) -> impl Fn(&str) -> Result<Metric, Stri
     }
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text.trim());
+fn kind(text: &str) -> Result<TermKind, String> {
+    let found = TermKind::ALL.into_iter().find(|kind| kind.name() == text.trim());
     found.ok_or_else(|| "expected core, machine, latency or mget".to_owned())
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use lab::TypedLine;
-use lab::values::{Kind, values};
+use lab::values::{ValueKind, values};
 use lab::words::TypedOption;
 use naming::RATE;
 
@@ -19,7 +19,7 @@ pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, 
     let given = line.options.iter().rev().find(|given| given.name == RATE.word());
     let text = given.and_then(|given| given.value.as_ref()?.to_str()).map(str::to_owned);
     let Some(text) = text else { return Ok(vec![args]) };
-    let rates = values(Kind::Rate, &text).map_err(|why| format!("{RATE} {text}: {why}"))?;
+    let rates = values(ValueKind::Rate, &text).map_err(|why| format!("{RATE} {text}: {why}"))?;
     if rates.len() < 2 {
         return Ok(vec![args]);
     }

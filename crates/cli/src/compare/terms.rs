@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::FromArgMatches;
-use lab::terms::{ComparisonTerms, Kind, Side, Test};
+use lab::terms::{ComparisonTerms, Side, TermKind, Test};
 use naming::FILL;
 use workload::{Arg, Piece, Plan, PlanParts};
 
@@ -72,7 +72,7 @@ pub(super) fn sides(
     let terms = ComparisonTerms {
         sides,
         tests,
-        kinds: if tables.is_empty() { Kind::ALL.to_vec() } else { tables },
+        kinds: if tables.is_empty() { TermKind::ALL.to_vec() } else { tables },
         cores: cores.map(|cores| cores as usize),
         threads_given: given(&["threads"]),
         cpus_given: given(&["cpus", "server_cpus"]),

@@ -13,7 +13,7 @@ pub use curve::{MemoryCurve, MemoryPoint};
 pub use item::{Item, KEY_BYTES, Type, Words};
 pub use settling::{Settling, Steadiness};
 pub use slope::{KeyBytes, Reading};
-pub use step::{Axis, Growth, Step, growths, last_before_step};
+pub use step::{Axis, Growth, MemoryStep, growths, last_before_step};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.footprint/1";
@@ -37,9 +37,9 @@ pub struct Footprint {
     /// The servers in order.
     pub servers: Vec<Server>,
     /// Costs of each item on each server.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FootprintRow>,
     /// Sizes at which encodings change.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MemoryStep>,
     /// Warnings that a reader needs before believing the figures; unescaped.
     pub warnings: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub struct Server {
 
 /// Cost of an item on a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct FootprintRow {
     /// The item, as on the command line.
     pub item: String,
     /// Index of the server.
@@ -76,7 +76,7 @@ pub struct Row {
     pub failure: Option<String>,
 }
 
-impl Row {
+impl FootprintRow {
     /// A part of the bytes in bytes per key, over all starts.
     #[must_use]
     pub fn mean(&self, part: impl Fn(&KeyBytes) -> Option<f64>) -> Option<Mean> {

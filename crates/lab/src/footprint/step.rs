@@ -100,7 +100,7 @@ pub fn growths() -> Vec<Growth> {
 
 /// A change of encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct MemoryStep {
     /// Number of the server.
     pub server: usize,
     /// Growth, in words.

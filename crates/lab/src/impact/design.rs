@@ -145,7 +145,7 @@ fn leave_out(parts: &mut PlanParts, kind: usize) {
 
 #[cfg(test)]
 mod tests {
-    use workload::{CommandSpec, Operation, Pick, Step, StepCondition};
+    use workload::{CommandSpec, MixStep, Operation, Pick, StepCondition};
 
     use super::*;
 
@@ -153,7 +153,7 @@ mod tests {
         let operation = |(name, weight, commands): (&str, u32, u32)| Operation {
             name: name.to_owned(),
             weight,
-            steps: vec![Step { commands, when: StepCondition::Always }],
+            steps: vec![MixStep { commands, when: StepCondition::Always }],
             keys: None,
         };
         let operations = [("get", 6, 1), ("hgetall", 3, 2), ("set", 1, 1)].map(operation);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Estimate, Mean, Observation, Regression};
 use workload::Plan;
 
-use super::{Kind, Price, SegmentResult, Treatment, design};
+use super::{Price, RequestKind, SegmentResult, Treatment, design};
 
 /// A mix, its segments so far, and their joint result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct MixRecord {
     /// The test's title.
     pub test: String,
     /// Each kind of the mix.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<RequestKind>,
     /// The loads, as shares of the capacity: 0.5 for half of it.
     pub loads: Vec<f64>,
     /// Joint results of the segments, beside the prices.
@@ -35,7 +35,7 @@ impl MixRecord {
     pub fn new(plan: &Plan, loads: Vec<f64>) -> Self {
         let kinds = plan.mix.as_ref().map_or_else(Vec::new, |mix| {
             let named = mix.operations.iter().zip(design::shares(mix));
-            named.map(|(of, share)| Kind { name: report::escape(&of.name), share }).collect()
+            named.map(|(of, share)| RequestKind { name: report::escape(&of.name), share }).collect()
         });
         let (test, effects) = (plan.name.clone(), Effects::default());
         Self { test, kinds, loads, effects, segments: Vec::new() }
@@ -138,7 +138,7 @@ impl Effects {
     /// Estimates the effects, and the cost of each kind to each other at each load.
     #[must_use]
     pub fn estimate(
-        kinds: &[Kind],
+        kinds: &[RequestKind],
         loads: &[f64],
         segments: &[SegmentResult],
     ) -> (Self, Vec<Price>) {
@@ -189,7 +189,7 @@ impl Effects {
 
     /// Returns the cost of each kind to each other at a load; it is judged only with enough counting
     /// segments.
-    fn prices(&self, kinds: &[Kind], level: &Level<'_>, is_judged: bool) -> Vec<Price> {
+    fn prices(&self, kinds: &[RequestKind], level: &Level<'_>, is_judged: bool) -> Vec<Price> {
         let Level { load, rate_per_s, segments } = level;
         let shares: Vec<f64> = kinds.iter().map(|kind| kind.share).collect();
         let mut prices = Vec::new();
@@ -246,17 +246,17 @@ struct Level<'s> {
 fn observation(
     of: &SegmentResult,
     group: usize,
-    kinds: &[Kind],
+    kinds: &[RequestKind],
     outcome: f64,
 ) -> Option<Observation> {
     let rate_per_s = of.rate_per_s?;
     let treatment = of.segment.treatment;
-    let rate = |(at, kind): (usize, &Kind)| rate_per_s * kind.share * treatment.share_of(at);
+    let rate = |(at, kind): (usize, &RequestKind)| rate_per_s * kind.share * treatment.share_of(at);
     Some(Observation { group, causes: kinds.iter().enumerate().map(rate).collect(), outcome })
 }
 
 /// The server's CPU time by kind, over all loads.
-fn cpu(kinds: &[Kind], segments: &[SegmentResult]) -> Option<Regression> {
+fn cpu(kinds: &[RequestKind], segments: &[SegmentResult]) -> Option<Regression> {
     let levels = segments.iter().filter_map(|of| of.segment.level).max()? + 1;
     let valid = segments.iter().filter(|of| of.is_valid());
     let seen = valid.filter_map(|of| {
@@ -270,7 +270,7 @@ fn cpu(kinds: &[Kind], segments: &[SegmentResult]) -> Option<Regression> {
 /// closed loops of each block.
 fn capacity_of(
     kind: usize,
-    kinds: &[Kind],
+    kinds: &[RequestKind],
     closed: &[&SegmentResult],
     unit_per_s: f64,
 ) -> Option<Figure> {

@@ -13,17 +13,17 @@ fn accused(prices: &[Price]) -> BTreeSet<&str> {
     prices.iter().filter(|price| price.surely).map(|price| price.operation.as_str()).collect()
 }
 
-fn kinds(shares: &[f64]) -> Vec<Kind> {
+fn kinds(shares: &[f64]) -> Vec<RequestKind> {
     let named = NAMES.iter().zip(shares);
-    named.map(|(name, share)| Kind { name: (*name).to_owned(), share: *share }).collect()
+    named.map(|(name, share)| RequestKind { name: (*name).to_owned(), share: *share }).collect()
 }
 
 /// Segments of a server that serves requests one after another in these microseconds by kind, with noise of
 /// this many milliseconds.
-fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<SegmentResult> {
+fn segments(kinds: &[RequestKind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<SegmentResult> {
     let mut noise = Noise::new(seed);
     let busy_s = |treatment: Treatment, rate: f64| -> f64 {
-        let of = |(at, kind): (usize, &Kind)| kind.share * treatment.share_of(at) * us[at];
+        let of = |(at, kind): (usize, &RequestKind)| kind.share * treatment.share_of(at) * us[at];
         rate * kinds.iter().enumerate().map(of).sum::<f64>() / 1e6
     };
     let capacity = 1.0 / busy_s(Treatment::Whole, 1.0);

@@ -10,7 +10,7 @@ pub const REPLIES_MIN: u64 = 100;
 
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kind {
+pub struct RequestKind {
     /// Name in the mix, safe for a terminal.
     pub name: String,
     /// Share of the mix, 0 to 1.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use act::{Act, Condition, Family};
 pub use design::{Segment, Treatment};
 pub use effects::{Cost, Effects, Figure, Judgement, MixRecord};
-pub use mix::{Kind, REPLIES_MIN, SegmentResult};
+pub use mix::{REPLIES_MIN, RequestKind, SegmentResult};
 pub use timeline::ActRecord;
 
 use crate::document::Document;

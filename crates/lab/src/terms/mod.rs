@@ -19,7 +19,7 @@ use crate::survey::Machine;
 use placement::CpuPlacement;
 use shares::Shares;
 use start::Start;
-pub use table::{ComparisonTerms, Kind, PairedLoad, Side, Table, Test};
+pub use table::{ComparisonTerms, PairedLoad, Side, Table, TermKind, Test};
 
 /// Default CPUs of the client and of the servers that are started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl ComparisonTerms {
         let (mut tables, mut left_out) = (Vec::new(), Vec::new());
         let wants = |kind| self.kinds.contains(&kind);
         // What rates the latencies are compared at is read off this one.
-        if wants(Kind::Core) || wants(Kind::Latency) {
+        if wants(TermKind::Core) || wants(TermKind::Latency) {
             tables.extend(self.core(machine)?);
         }
         let cores = self.cores.unwrap_or(machine.cores.len() / 2);
@@ -98,13 +98,13 @@ impl ComparisonTerms {
             )),
             (false, _) => None,
         };
-        if wants(Kind::Machine) && self.singles().next().is_some() {
+        if wants(TermKind::Machine) && self.singles().next().is_some() {
             match &alone {
                 Some(why) => left_out.push(format!("Per machine: {why}.")),
                 None => tables.extend(self.machine(machine, cores)?),
             }
         }
-        if wants(Kind::MultiGet) && self.multi_gets().next().is_some() {
+        if wants(TermKind::MultiGet) && self.multi_gets().next().is_some() {
             tables.push(self.multi_get(machine)?);
             match &alone {
                 Some(why) => left_out.push(format!("Multi-get over several processes: {why}.")),
@@ -123,7 +123,7 @@ impl ComparisonTerms {
         machine: &Machine,
         slower: &[(String, f64)],
     ) -> Result<Option<Table>, String> {
-        if !self.kinds.contains(&Kind::Latency) {
+        if !self.kinds.contains(&TermKind::Latency) {
             return Ok(None);
         }
         let placement = self.place(machine, 1);
@@ -157,7 +157,7 @@ impl ComparisonTerms {
             names => format!(" Left out: {}, for which that table has no rate.", names.join(", ")),
         };
         Ok((!paired_loads.is_empty()).then(|| Table {
-            kind: Kind::Latency,
+            kind: TermKind::Latency,
             title: "Latency at the same offered rate".to_owned(),
             text: format!("{text}{left_out} {}", placement.describe()),
             servers,
@@ -200,7 +200,8 @@ impl ComparisonTerms {
             )
         };
         let text = format!("{text} {}", placement.describe());
-        let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &placement)?;
+        let table =
+            self.table(TermKind::Core, title.to_owned(), text, Start::Core, 1, &placement)?;
         Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
 
@@ -224,7 +225,7 @@ impl ComparisonTerms {
             format!("Per machine: {redis} with {cores} I/O threads"),
         ];
         let [of_processes, of_threads] = titles;
-        let kind = Kind::Machine;
+        let kind = TermKind::Machine;
         Ok(vec![
             self.table(kind, of_processes, processes, Start::Processes(cores), cores, &placement)?,
             self.table(kind, of_threads, threads, Start::Threads(cores), 1, &placement)?,
@@ -234,7 +235,7 @@ impl ComparisonTerms {
     /// Makes a table of the tests other than multi-gets.
     fn table(
         &self,
-        kind: Kind,
+        kind: TermKind,
         title: String,
         text: String,
         start: Start,
@@ -257,7 +258,7 @@ impl ComparisonTerms {
             self.multi_gets().map(|test| shares.paired(&self.sides, [test, test], &servers));
         let whose = if self.are_given() { "as the servers run" } else { "one core for the server" };
         Ok(Table {
-            kind: Kind::MultiGet,
+            kind: TermKind::MultiGet,
             title: "Multi-get, by keys and by requests".to_owned(),
             text: format!(
                 "One request reads several keys, all of which exist; {whose}. Keys per second \
@@ -284,7 +285,7 @@ impl ComparisonTerms {
         }
         let name = self.sides[redis].called();
         Ok(Table {
-            kind: Kind::MultiGet,
+            kind: TermKind::MultiGet,
             title: format!("Multi-get over {cores} processes of {name}"),
             text: format!(
                 "The keys of a get are on {cores} processes of {name}, so the client sends \

@@ -4,7 +4,7 @@ use workload::{Arg, Plan, PlanParts, ProtocolKind, Target};
 
 /// A question that the tables answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TermKind {
     /// Throughput of one core.
     Core,
     /// Throughput of as many cores as the machine can give to servers.
@@ -15,7 +15,7 @@ pub enum Kind {
     MultiGet,
 }
 
-impl Kind {
+impl TermKind {
     /// All tables, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Core, Self::Machine, Self::Latency, Self::MultiGet];
 
@@ -66,7 +66,7 @@ pub struct ComparisonTerms {
     /// The loads.
     pub tests: Vec<Test>,
     /// The tables.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TermKind>,
     /// Cores for the servers in the tables of the whole machine; `None` for half of them.
     pub cores: Option<usize>,
     /// Set if the command line gives the number of client threads.
@@ -79,7 +79,7 @@ pub struct ComparisonTerms {
 #[derive(Debug, Clone)]
 pub struct Table {
     /// The question that it answers.
-    pub kind: Kind,
+    pub kind: TermKind,
     /// Heading of the table.
     pub title: String,
     /// Text to know for reading the table.

@@ -40,7 +40,7 @@ fn terms() -> ComparisonTerms {
             spawned("/opt/memcached", &[], ProtocolKind::MemcacheText),
         ],
         tests: vec![test(&["get", "k:__rand_int__"]), test(&keys)],
-        kinds: Kind::ALL.to_vec(),
+        kinds: TermKind::ALL.to_vec(),
         cores: None,
         threads_given: false,
         cpus_given: false,

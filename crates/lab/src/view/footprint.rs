@@ -9,7 +9,7 @@ use statistics::Mean;
 use super::{incomplete, warnings};
 use crate::Findings;
 use crate::csv::Csv;
-use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
+use crate::footprint::{Axis, Footprint, FootprintRow, KEY_BYTES, KeyBytes};
 
 /// Explanation of the method, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
@@ -85,7 +85,7 @@ impl Footprint {
         reasons.iter().map(line).collect()
     }
 
-    fn server(&self, row: &Row) -> &str {
+    fn server(&self, row: &FootprintRow) -> &str {
         self.servers.get(row.server).map_or("", |server| server.name.as_str())
     }
 
@@ -297,13 +297,13 @@ fn with_error(mean: Option<Mean>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::footprint::{Server, Step};
+    use crate::footprint::{MemoryStep, Server};
 
     fn footprint() -> Footprint {
         let server = |name: &str| Server { name: name.into(), allocator: None };
         let mut footprint = Footprint::new(vec![server("redis 7"), server("memcached 1.6")], 3);
         let bytes = |used| KeyBytes { used, dataset: Some(116.0), resident: None, allocator: None };
-        let row = |server, used: [f64; 3]| Row {
+        let row = |server, used: [f64; 3]| FootprintRow {
             item: "string:100".into(),
             server,
             keys: [1024, 2048, 4096],
@@ -315,7 +315,7 @@ mod tests {
             failure: None,
         };
         footprint.rows = vec![row(0, [176.0, 177.0, 178.0]), row(1, [192.0; 3])];
-        footprint.steps.push(Step {
+        footprint.steps.push(MemoryStep {
             server: 0,
             growth: "hash, elements of 8 bytes".into(),
             axis: Axis::Elements,
@@ -350,8 +350,9 @@ mod tests {
         let mut footprint = footprint();
         for item in ["hash:1x1", "set:1x2"] {
             let failure = Some("memcached has strings only".to_owned());
-            let row = Row { bytes_per_key: Vec::new(), failure, ..footprint.rows[1].clone() };
-            footprint.rows.push(Row { item: item.into(), ..row });
+            let row =
+                FootprintRow { bytes_per_key: Vec::new(), failure, ..footprint.rows[1].clone() };
+            footprint.rows.push(FootprintRow { item: item.into(), ..row });
         }
         let line = "hash:1x1, set:1x2: not measured in memcached 1.6: memcached has strings only";
         assert_eq!(footprint.left_out(), [line]);

@@ -6,7 +6,7 @@ use report::slo::{Outcome, Slo};
 
 use super::limited;
 use super::sweep::numbers;
-use crate::sweep::{Row, Sweep};
+use crate::sweep::{Sweep, SweepRow};
 
 impl Sweep {
     /// Response time against throughput, if the load varies, with the target and the knee of each line.
@@ -16,7 +16,7 @@ impl Sweep {
             of(RATE).or_else(|| of(CONNECTIONS).filter(|at| numbers(&self.axes[*at]).is_some()))?;
         let bound = self.slo.as_ref().and_then(Slo::latency);
         let name = bound.map_or("p99".to_owned(), |clause| clause.measure.to_string());
-        let bounded = |row: &Row| {
+        let bounded = |row: &SweepRow| {
             let bounds = row.target.iter().flat_map(|target| &target.bounds);
             let found = bounds.into_iter().find(|of| Some(&of.clause) == bound);
             found.map_or(row.middle().map(|(run, _)| run.p99_ns as f64), |of| Some(of.value))
@@ -55,7 +55,7 @@ impl Sweep {
     /// The knee of each line over at least three loads: the highest throughput that keeps the target, or else
     /// the greatest power (Kleinrock, "Power and Deterministic Rules of Thumb", ICC 1979).
     fn knees(&self, along: usize) -> Vec<Guide> {
-        let mut lines: Vec<(String, Vec<&Row>)> = Vec::new();
+        let mut lines: Vec<(String, Vec<&SweepRow>)> = Vec::new();
         for row in self.points.iter().filter(|row| row.middle().is_some()) {
             let name = self.name_without(row, along);
             match lines.iter_mut().find(|(known, _)| *known == name) {
@@ -63,12 +63,12 @@ impl Sweep {
                 None => lines.push((name, vec![row])),
             }
         }
-        let knee = |(name, rows): &(String, Vec<&Row>)| {
-            let kept = |row: &&&Row| match &self.slo {
+        let knee = |(name, rows): &(String, Vec<&SweepRow>)| {
+            let kept = |row: &&&SweepRow| match &self.slo {
                 Some(_) => row.target.as_ref().is_some_and(|of| of.outcome == Outcome::Kept),
                 None => true,
             };
-            let power = |row: &Row| {
+            let power = |row: &SweepRow| {
                 let run = row.middle().map(|(run, _)| run)?;
                 let worth = match self.slo {
                     Some(_) => run.throughput_rps,

@@ -374,7 +374,7 @@ mod tests {
         );
         assert_eq!(transport.remarks(), ["unix socket against TCP: SET -P 1 ×2.50."]);
         let chart = &transport.charts()[0];
-        assert!(matches!(&chart.kind, page::Kind::Bars(names) if names.len() == 1));
+        assert!(matches!(&chart.kind, page::ChartKind::Bars(names) if names.len() == 1));
         assert_eq!(chart.points_shown(), 2);
         assert!(page::svg(chart).contains("limited by: server: busy"));
     }

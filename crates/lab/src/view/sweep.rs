@@ -11,7 +11,7 @@ use super::{FIGURES, figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::figures::{Figures, disturbed, limited_by};
 use crate::grid::Axis;
-use crate::sweep::{Row, Sweep};
+use crate::sweep::{Sweep, SweepRow};
 use crate::{Document, Findings};
 
 /// Maximum number of tests named in a title.
@@ -23,7 +23,7 @@ pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {
 }
 
 /// Value of a row in a chart, with the range of its repeats.
-type ChartedValue = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
+type ChartedValue = fn(&SweepRow) -> Option<(f64, Option<(f64, f64)>)>;
 
 impl Sweep {
     /// The table, with a row for each point and test.
@@ -127,7 +127,7 @@ impl Sweep {
     }
 
     /// Returns the name of a row, without the setting of one axis.
-    pub(super) fn name_without(&self, row: &Row, along: usize) -> String {
+    pub(super) fn name_without(&self, row: &SweepRow, along: usize) -> String {
         let others = self.axes.iter().zip(&row.settings).enumerate().filter(|(at, _)| *at != along);
         let others = others.map(|(_, (axis, value))| format!("{} {value}", axis.option));
         let test = (self.several_tests() || self.axes.len() < 2).then(|| row.test.clone());
@@ -157,8 +157,9 @@ impl Sweep {
             let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
             rows.filter(|(_, run)| run.complete())
         };
-        let kept =
-            |row: &Row| row.target.as_ref().is_none_or(|target| target.outcome == Outcome::Kept);
+        let kept = |row: &SweepRow| {
+            row.target.as_ref().is_none_or(|target| target.outcome == Outcome::Kept)
+        };
         let (all, others) = (rows().count(), disturbed(rows().map(|(_, run)| run)));
         let noise =
             others.map(|(cause, count)| format!("{} in {count} of {all} points", cause.describe()));
@@ -199,8 +200,8 @@ impl Sweep {
     fn none_kept<'r>(
         &self,
         test: &str,
-        rows: impl Iterator<Item = &'r Row>,
-        first: &Row,
+        rows: impl Iterator<Item = &'r SweepRow>,
+        first: &SweepRow,
     ) -> Verdict {
         let slo = self.slo.as_ref().map_or("", |slo| slo.text.as_str());
         let targets: Vec<&Judgement> = rows.filter_map(|row| row.target.as_ref()).collect();
@@ -299,7 +300,8 @@ impl Findings for Sweep {
             Section::new("Every point", table),
             Section::new("What limited each point", [Block::Table(self.limits())]),
         ];
-        let deciding = |row: &Row| Some((self.name_without(row, usize::MAX), row.middle_test()?));
+        let deciding =
+            |row: &SweepRow| Some((self.name_without(row, usize::MAX), row.middle_test()?));
         let deciding: Vec<_> = self.points.iter().filter_map(deciding).collect();
         sections.extend(super::incidents(self.runs(), &deciding));
         super::page(&title, self.runs(), lede, sections, command_line)
@@ -324,7 +326,7 @@ pub(super) mod tests {
         ]);
         for engine in ["uring", "epoll"] {
             for (n, c) in [(1, "1"), (2, "10"), (3, "100")] {
-                sweep.points.push(Row {
+                sweep.points.push(SweepRow {
                     settings: vec![engine.into(), c.into()],
                     test: "SET".into(),
                     tests: vec![0],
@@ -359,7 +361,7 @@ pub(super) mod tests {
         let mut names_only = sweep();
         names_only.axes.truncate(1);
         names_only.points.iter_mut().for_each(|row| row.settings.truncate(1));
-        assert!(matches!(names_only.charts()[0].kind, page::Kind::Bars(_)));
+        assert!(matches!(names_only.charts()[0].kind, page::ChartKind::Bars(_)));
     }
 
     #[test]
@@ -384,7 +386,7 @@ pub(super) mod tests {
     #[test]
     fn what_others_disturbed_is_marked_and_in_no_conclusion() {
         use report::{Cause, Disturbance};
-        let disturb = |row: &mut Row| {
+        let disturb = |row: &mut SweepRow| {
             let text = "the server waited for a CPU".to_owned();
             let evidence = Vec::new();
             row.figures[0].disturbance =

@@ -4,7 +4,7 @@ use super::mark::{Frame, PICTURE, dashes};
 use super::svg::{LABEL, label, shortened, text_width, xml};
 use super::theme::{self, Role};
 use super::{bars, plot};
-use crate::{Chart, Kind};
+use crate::{Chart, ChartKind};
 
 /// Free space around a picture's chart.
 const EDGE: u32 = 12;
@@ -67,8 +67,8 @@ fn body(chart: &Chart, width: u32, top: u32) -> (String, u32) {
     }
     let frame = Frame { width, top };
     let height = match &chart.kind {
-        Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out),
-        Kind::Lines | Kind::HeatMap(_) => plot::draw(chart, frame, &mut out),
+        ChartKind::Bars(categories) => bars::draw(chart, categories, frame, &mut out),
+        ChartKind::Lines | ChartKind::HeatMap(_) => plot::draw(chart, frame, &mut out),
     };
     (out, height)
 }
@@ -84,7 +84,7 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     }
     let width = f64::from(width);
     let (mut x, mut line) = (0.0, 0);
-    let boxes = matches!(chart.kind, Kind::Bars(_));
+    let boxes = matches!(chart.kind, ChartKind::Bars(_));
     let of_series = series.iter().enumerate().map(|(n, series)| {
         let planned = series.dashed;
         (Role::Series(n), series.name.as_str(), boxes, dashes(planned, n))

@@ -8,7 +8,7 @@ use super::mark::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, label, span};
 use super::svg::{self, FINE, LABEL, Point, px, shortened, text_width, xml};
 use super::theme::Role;
-use crate::{Axis, Chart, DataPoint, Guide, Kind, Scale, Series};
+use crate::{Axis, Chart, ChartKind, DataPoint, Guide, Scale, Series};
 
 /// Heights in pixels: of the plot, of the axis's labels, and of the axis's title.
 const PLOT: u32 = 240;
@@ -129,7 +129,7 @@ impl<'c> Drawing<'c> {
         };
         let place = |y| chart.y.scale.place(y);
         let here = axes.at(x, y);
-        if let (Kind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval) {
+        if let (ChartKind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval) {
             let corner = |x: f64, y| {
                 axes.at(x.clamp(x_span.from, x_span.to), place(y).unwrap_or(y_span.from))
             };
@@ -148,7 +148,7 @@ impl<'c> Drawing<'c> {
     }
 
     fn write_lines(&self, out: &mut String) {
-        if matches!(self.chart.kind, Kind::HeatMap(_)) {
+        if matches!(self.chart.kind, ChartKind::HeatMap(_)) {
             return;
         }
         for (n, line) in &self.lines {

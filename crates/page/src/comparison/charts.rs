@@ -1,6 +1,6 @@
 //! Charts of a test of a comparison: ratios with their intervals, every run of every server, and their median runs.
 
-use report::compare::{ComparedTest, FigureRow, Row, TestComparison, verdict};
+use report::compare::{ComparedTest, FigureRow, RatioRow, TestComparison, verdict};
 use report::{Metric, Run};
 
 use crate::runs::{self, outages, spectrum};
@@ -79,7 +79,7 @@ fn ratios(pair: &TestComparison) -> Chart {
         pair.rows.iter().map(|row| pair.setup.unit.label(row.metric)),
         Axis::log("ratio", Unit::Ratio),
     );
-    let point = |(at, row): (u32, &Row)| {
+    let point = |(at, row): (u32, &RatioRow)| {
         let colour = match pair.better(row) {
             Some(true) => BETTER,
             Some(false) => WORSE,

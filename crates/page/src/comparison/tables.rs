@@ -1,7 +1,7 @@
 //! Tables of a comparison, with a column for each server, for a page and a terminal.
 
 use report::compare::{
-    self, Candidate, ComparedTest, FigureRow, Question, Row, SettingDifference, TargetState,
+    self, Candidate, ComparedTest, FigureRow, Question, RatioRow, SettingDifference, TargetState,
     TestComparison, distinct_parts, finding, verdict,
 };
 use report::{Metric, grouped};
@@ -83,7 +83,7 @@ fn label(pair: &TestComparison, metric: Metric) -> String {
 }
 
 /// The ratio, its interval and the conclusion, or dashes if the comparison was refused.
-pub(super) fn ratio_cells(pair: &TestComparison, row: &Row) -> [String; 3] {
+pub(super) fn ratio_cells(pair: &TestComparison, row: &RatioRow) -> [String; 3] {
     if pair.refused.is_some() {
         return [NONE.to_owned(), NONE.to_owned(), "none".to_owned()];
     }

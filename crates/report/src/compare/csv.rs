@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use statistics::Conclusion;
 
-use super::{ComparedTest, FigureRow, RateCurve, Row, TestComparison};
+use super::{ComparedTest, FigureRow, RateCurve, RatioRow, TestComparison};
 use crate::csv::write_row;
 use crate::escape;
 
@@ -86,7 +86,7 @@ fn write_rows(
 }
 
 /// Cells of a ratio, its interval and its conclusion; empty for the first server.
-fn judged(compared: Option<(&TestComparison, &Row)>) -> [String; 5] {
+fn judged(compared: Option<(&TestComparison, &RatioRow)>) -> [String; 5] {
     let Some((pair, row)) = compared else { return Default::default() };
     let is_judged = pair.refused.is_none();
     let interval = row.ratio.interval.filter(|_| is_judged);
@@ -102,7 +102,7 @@ fn judged(compared: Option<(&TestComparison, &Row)>) -> [String; 5] {
 }
 
 /// Stable word for the conclusion from a ratio.
-pub(super) fn conclusion(row: &Row, shown: bool) -> &'static str {
+pub(super) fn conclusion(row: &RatioRow, shown: bool) -> &'static str {
     if !shown {
         return "not-told";
     }

@@ -6,7 +6,7 @@ use statistics::holm;
 
 use super::headline::{HELP, watched};
 use super::rows::called;
-use super::{Comparison, RefusalKind, Row, TestComparison};
+use super::{Comparison, RatioRow, RefusalKind, TestComparison};
 use crate::{Metric, listed};
 
 /// A figure in which a server is, or may be, worse than allowed.
@@ -136,7 +136,7 @@ impl Comparison {
 struct WatchedRow<'c> {
     test: String,
     names: &'c [String; 2],
-    row: &'c Row,
+    row: &'c RatioRow,
 }
 
 impl WatchedRow<'_> {
@@ -156,7 +156,7 @@ impl WatchedRow<'_> {
 }
 
 /// A figure of each command of recorded traffic that is frequent enough, or rare but slow.
-fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &Row)> {
+fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &RatioRow)> {
     let row = move |of: &'_ super::OperationComparison| {
         of.rows.iter().position(|row| row.metric == metric)
     };

@@ -6,7 +6,7 @@ use statistics::{Conclusion, SPREAD_MAX};
 
 use super::rows::{called, change};
 use super::sure::lasting;
-use super::{Pairing, Row, TestComparison};
+use super::{Pairing, RatioRow, TestComparison};
 use crate::{Direction, Metric, Run};
 
 /// Figures that a gate watches by default, which services promise to their users.
@@ -66,7 +66,7 @@ impl TestComparison {
 
     /// Returns whether a row surely differs among all figures of all headlines, at every look.
     #[must_use]
-    pub fn is_sure(&self, row: &Row) -> bool {
+    pub fn is_sure(&self, row: &RatioRow) -> bool {
         row.ratio.differs_among(self.rows.len() * self.setup.headlines)
     }
 
@@ -79,7 +79,7 @@ impl TestComparison {
 
     /// Returns the conclusion from a figure, as a sentence without a full stop.
     #[must_use]
-    pub fn conclusion(&self, row: &Row) -> String {
+    pub fn conclusion(&self, row: &RatioRow) -> String {
         let [first, second] = &self.setup.names;
         let (name, ratio) = (called(row.metric), row.ratio.ratio);
         let Some(interval) = row.ratio.interval else {
@@ -123,7 +123,7 @@ impl TestComparison {
 
     /// Returns whether the second server is better in a row, if that is sure.
     #[must_use]
-    pub fn better(&self, row: &Row) -> Option<bool> {
+    pub fn better(&self, row: &RatioRow) -> Option<bool> {
         let sure = self.refused.is_none() && row.ratio.conclusion() == Conclusion::Differ;
         row.b_is_better().filter(|_| sure)
     }
@@ -147,7 +147,7 @@ impl TestComparison {
         }
         let (count, unit) = self.counted();
         let text = format!("{count} {unit} can see a change of {}", seen.join(" and "));
-        let coarse: Vec<&Row> =
+        let coarse: Vec<&RatioRow> =
             rows.filter(|(_, share)| *share * 100.0 > wanted).map(|(row, _)| row).collect();
         if coarse.is_empty() {
             return Some(text);
@@ -199,7 +199,7 @@ fn visible(share: f64) -> String {
 }
 
 /// A watched figure. A get of several keys may be several requests on one side.
-pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
+pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&RatioRow> {
     match (metric, test.row(Metric::Keys)) {
         (Metric::Throughput, Some(keys)) => Some(keys),
         (metric, _) => test.row(metric),

@@ -10,8 +10,8 @@ use statistics::Conclusion;
 
 use super::csv::conclusion;
 use super::{
-    Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, Regression, Row, SCHEMA,
-    Subject, Table, Terms, TestSide, notes, spoiled,
+    Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, RatioRow, Regression,
+    SCHEMA, Subject, Table, Terms, TestSide, notes, spoiled,
 };
 use crate::Metric::{ClientCpu, P50, P99, ServerCpu, Throughput};
 use crate::record::steady;
@@ -173,7 +173,7 @@ fn figures_of(rows: &[FigureRow<'_>], at: usize) -> Map<String, Value> {
     rows.iter().filter_map(figure).collect()
 }
 
-fn ratio(row: &Row, shown: bool) -> Value {
+fn ratio(row: &RatioRow, shown: bool) -> Value {
     let interval = row.ratio.interval.filter(|_| shown);
     json!({
         "ratio": shown.then_some(row.ratio.ratio),

@@ -59,7 +59,7 @@ pub use refusal::{Refusal, RefusalKind, describe_void, share};
 pub use replayed::{
     AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
 };
-pub use rows::{Row, called, change, finding, verdict};
+pub use rows::{RatioRow, called, change, finding, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
 pub use statistics::Conclusion;
@@ -149,7 +149,7 @@ pub struct TestComparison {
     /// Numbers of runs of A and of B.
     pub runs: [usize; 2],
     /// A row for each figure that both sides have.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RatioRow>,
     /// Comparison of each operation of a mix.
     pub operations: Vec<OperationComparison>,
     /// Limits of A and B.
@@ -267,13 +267,13 @@ impl TestComparison {
     }
 
     /// All rows, including those of its operations.
-    pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
+    pub fn all_rows(&self) -> impl Iterator<Item = &RatioRow> {
         self.rows.iter().chain(self.operations.iter().flat_map(|of| &of.rows))
     }
 
     /// Returns the row of a figure.
     #[must_use]
-    pub fn row(&self, metric: Metric) -> Option<&Row> {
+    pub fn row(&self, metric: Metric) -> Option<&RatioRow> {
         self.rows.iter().find(|row| row.metric == metric)
     }
 }

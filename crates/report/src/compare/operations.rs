@@ -2,7 +2,7 @@
 
 use super::rows::row;
 use super::sittings::Excuse;
-use super::{Row, RunDigest, Setup};
+use super::{RatioRow, RunDigest, Setup};
 use crate::{Figures, Metric};
 
 /// Figures of an operation that are compared, in the order of reports.
@@ -18,7 +18,7 @@ pub struct OperationComparison {
     /// Name of the operation, safe for a terminal.
     pub name: String,
     /// A row for each figure that both sides have.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RatioRow>,
 }
 
 /// Compares the operations that all runs of both sides have.

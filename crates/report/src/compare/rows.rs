@@ -11,7 +11,7 @@ const PERCENT_MAX: f64 = 1e6;
 
 /// Comparison of one figure of both sides.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct RatioRow {
     /// Figure that is compared.
     pub metric: Metric,
     /// The values of each run, A's and B's.
@@ -24,7 +24,7 @@ pub struct Row {
     pub least: f64,
 }
 
-impl Row {
+impl RatioRow {
     /// Returns whether the ratio makes B the better one, whatever its interval. `None` if they are equal.
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
@@ -100,7 +100,7 @@ pub(super) fn row(
     setup: &Setup,
     [a, b]: [&Vec<Figures>; 2],
     excuse: &Excuse,
-) -> Option<Row> {
+) -> Option<RatioRow> {
     // A bucket of a histogram is so wide; neighbours may hold the same latency.
     let resolution = metric.quantile().map_or(0.0, |_| 0.1_f64.powi(setup.precision.into()));
     let values = |side: &[Figures]| -> Option<Vec<f64>> {
@@ -122,7 +122,7 @@ pub(super) fn row(
     };
     let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
     let least = if setup.recorded { noticed(metric) } else { 0.0 };
-    Some(Row { metric, means, ratio: ratio?, values, least })
+    Some(RatioRow { metric, means, ratio: ratio?, values, least })
 }
 
 /// The smallest noticeable change of a command: 50 µs, or half a microsecond of the server's CPU.
@@ -141,7 +141,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 
 /// Describes B by a ratio, in a word.
 #[must_use]
-pub fn finding(row: &Row) -> &'static str {
+pub fn finding(row: &RatioRow) -> &'static str {
     match row.ratio.conclusion() {
         Conclusion::Single | Conclusion::Undecided => "undecided",
         Conclusion::Alike => "alike",
@@ -153,7 +153,7 @@ pub fn finding(row: &Row) -> &'static str {
 
 /// Describes B by a ratio, for tables.
 #[must_use]
-pub fn verdict(row: &Row) -> String {
+pub fn verdict(row: &RatioRow) -> String {
     let found = finding(row);
     match row.ratio.conclusion() {
         Conclusion::Differ if row.is_slight() => format!("{found}, negligible difference"),

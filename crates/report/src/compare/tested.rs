@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Limits, Question, Row, TestComparison};
+use super::{Limits, Question, RatioRow, TestComparison};
 use crate::{Failures, Metric, Run, Warning};
 
 /// Comparison of one test on all servers.
@@ -25,13 +25,13 @@ pub struct FigureRow<'t> {
     /// Mean and values of the first server.
     pub first: (f64, &'t [f64]),
     /// Comparison of each other server with the first; `None` if it lacks the figure.
-    pub others: Vec<Option<(&'t TestComparison, &'t Row)>>,
+    pub others: Vec<Option<(&'t TestComparison, &'t RatioRow)>>,
 }
 
 impl<'t> FigureRow<'t> {
     /// The mean and the values of each server, the first included.
     pub fn values(&self) -> impl Iterator<Item = Option<(f64, &'t [f64])>> {
-        let other = |other: &Option<(&'t TestComparison, &'t Row)>| {
+        let other = |other: &Option<(&'t TestComparison, &'t RatioRow)>| {
             other.map(|(_, row)| (row.means[1], row.values[1].as_slice()))
         };
         std::iter::once(Some(self.first)).chain(self.others.iter().map(other))
@@ -135,7 +135,7 @@ impl ComparedTest {
 
     fn figures_of<'t>(
         &'t self,
-        rows: impl Fn(&'t TestComparison) -> &'t [Row],
+        rows: impl Fn(&'t TestComparison) -> &'t [RatioRow],
     ) -> Vec<FigureRow<'t>> {
         let figure = |metric: Metric| {
             let row = |pair| rows(pair).iter().find(|row| row.metric == metric);

@@ -306,7 +306,7 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let test = TestComparison::new("SET", &setup, &a, &b);
     let names: Vec<&str> = test.operations.iter().map(|of| of.name.as_str()).collect();
     assert_eq!(names, ["get", "look-aside"]);
-    let halved = |rows: &[Row]| {
+    let halved = |rows: &[RatioRow]| {
         let row = rows.iter().find(|row| row.metric == Metric::Throughput).unwrap();
         assert!((row.ratio.ratio - 0.5).abs() < 1e-9, "{row:?}");
         row.means[0]

@@ -32,7 +32,7 @@ pub struct Chart {
     /// Hint for reading the chart, below it; empty for none.
     pub note: String,
     /// Kind of marks that show the points.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// The horizontal axis; for bars, the axis of their categories.
     pub x: Axis,
     /// The vertical axis; for bars, the axis of their lengths.
@@ -50,7 +50,7 @@ pub struct Chart {
 
 /// Kind of marks that show points.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum ChartKind {
     /// Lines through points in order of x.
     Lines,
     /// Cells of this width on the x axis, each as high as its point's interval and the darker the greater its
@@ -246,7 +246,7 @@ impl Chart {
             title: title.into(),
             of: String::new(),
             note: String::new(),
-            kind: Kind::Lines,
+            kind: ChartKind::Lines,
             x,
             y,
             series: Vec::new(),
@@ -259,7 +259,7 @@ impl Chart {
     /// Creates an empty chart of cells of `width` on the x axis.
     #[must_use]
     pub fn heat_map(title: impl Into<String>, x: Axis, y: Axis, width: f64) -> Self {
-        Self { kind: Kind::HeatMap(width), ..Self::lines(title, x, y) }
+        Self { kind: ChartKind::HeatMap(width), ..Self::lines(title, x, y) }
     }
 
     /// A chart of horizontal bars, without any yet: one group for each category. Points say by
@@ -282,7 +282,7 @@ impl Chart {
         categories: impl IntoIterator<Item = impl Into<String>>,
         y: Axis,
     ) -> Self {
-        let kind = Kind::Bars(categories.into_iter().map(Into::into).collect());
+        let kind = ChartKind::Bars(categories.into_iter().map(Into::into).collect());
         Self { kind, ..Self::lines(title, Axis::linear("", Unit::Plain), y) }
     }
 
@@ -322,7 +322,7 @@ impl Chart {
     #[must_use]
     pub fn shows(&self, point: &DataPoint) -> bool {
         match &self.kind {
-            Kind::Bars(categories) => {
+            ChartKind::Bars(categories) => {
                 let known = point.x >= 0.0 && point.x < categories.len() as f64;
                 known && self.y.scale.place(point.y).is_some()
             }

@@ -7,7 +7,7 @@ mod chart;
 pub mod term;
 mod unit;
 
-pub use chart::{Axis, Band, Chart, DataPoint, Guide, Kind, Scale, Series};
+pub use chart::{Axis, Band, Chart, ChartKind, DataPoint, Guide, Scale, Series};
 pub use unit::Unit;
 
 /// A page: one self-contained file.

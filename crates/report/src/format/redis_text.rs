@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use host::NodeFacts;
 use workload::{Endpoint, ReadFrom};
 
-use crate::distribution::{self, Step};
+use crate::distribution::{self, LatencyStep};
 use crate::document::Table;
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
@@ -142,8 +142,8 @@ fn write_distributions(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result
     distribution::by_bound(latency).iter().try_for_each(|s| write_step(s, out))
 }
 
-fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
-    let Step { percent, at_most_ns, cumulative } = *step;
+fn write_step(step: &LatencyStep, out: &mut dyn Write) -> io::Result<()> {
+    let LatencyStep { percent, at_most_ns, cumulative } = *step;
     let bound = msec_at_most(at_most_ns);
     writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }

@@ -12,7 +12,7 @@ use workload::{Arrivals, Plan, Stop};
 
 use super::closing::ClosingRows;
 use super::{fitted, redis_text};
-use crate::distribution::{self, Step};
+use crate::distribution::{self, LatencyStep};
 use crate::document::{Block, Table};
 use crate::metric::{COLUMNS, OPEN_COLUMNS};
 use crate::quantity::msec_at_most;
@@ -389,7 +389,7 @@ fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -
 
 fn write_steps(
     heading: &str,
-    steps: &[Step],
+    steps: &[LatencyStep],
     share: impl Fn(f64) -> String,
     thin: impl Fn(f64) -> bool,
     out: &mut dyn Write,
@@ -398,7 +398,7 @@ fn write_steps(
         return Ok(());
     }
     writeln!(out, "\n{heading}:")?;
-    for Step { percent, at_most_ns, cumulative } in steps {
+    for LatencyStep { percent, at_most_ns, cumulative } in steps {
         let mark = if thin(*percent) { " *" } else { "" };
         let (share, bound) = (share(*percent), msec_at_most(*at_most_ns));
         writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}{mark}")?;

@@ -163,7 +163,7 @@ fn advice(plan: &Plan, looked: &LookupCommand<'_>) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use workload::{KeyDist, Mix, Operation, Pick, PlanParts, ProtocolKind, Step};
+    use workload::{KeyDist, Mix, MixStep, Operation, Pick, PlanParts, ProtocolKind};
 
     /// The warning about a run of these operations, given with name, hits and misses of each.
     fn describe(
@@ -178,7 +178,7 @@ mod tests {
                 let operation = |(line, ..): &(&str, u64, u64)| Operation {
                     name: (*line).to_owned(),
                     weight: 1,
-                    steps: vec![Step { commands: 1, when: StepCondition::Always }],
+                    steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
                     keys: None,
                 };
                 let operations = operations.iter().map(operation).collect();
@@ -247,7 +247,7 @@ mod tests {
         let on_miss = |parts: &mut PlanParts| {
             parts.sequence.push(CommandSpec::from_words(["SET", "k", "v"]));
             let steps = [StepCondition::Always, StepCondition::OnMiss]
-                .map(|when| Step { commands: 1, when });
+                .map(|when| MixStep { commands: 1, when });
             let steps = steps.to_vec();
             let operation = Operation { name: "aside".to_owned(), weight: 1, steps, keys: None };
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::default() });

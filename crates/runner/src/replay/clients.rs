@@ -7,7 +7,7 @@ use engine::ConnId;
 use measure::Ending;
 use workload::{
     BudgetScope, ClusterOptions, CommandSpec, DrawnBy, JoinSchedule, KeyDist, KeyNumbering,
-    KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts, Step, StepCondition, Stop,
+    KeySpace, Mix, MixStep, OnError, Operation, Pace, Pick, PlanParts, StepCondition, Stop,
 };
 
 use super::cluster::masters;
@@ -27,7 +27,7 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
     let operation = |name: &str| Operation {
         name: name.into(),
         weight: 1,
-        steps: vec![Step { commands: 1, when: StepCondition::Always }],
+        steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
         keys: Some(keys.clone()),
     };
     let mut plan = PlanParts {

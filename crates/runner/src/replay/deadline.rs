@@ -3,8 +3,8 @@
 use measure::{Ending, Measurement};
 use workload::{
     Arrivals, Backoff, BudgetScope, ClusterOptions, CommandSpec, ConnectionPerRequest, Mix,
-    OnError, Operation, Pace, Pick, PlanParts, Retry, Schedule, Stage, Step, StepCondition, Stop,
-    Window,
+    MixStep, OnError, Operation, Pace, Pick, PlanParts, Retry, Schedule, Stage, StepCondition,
+    Stop, Window,
 };
 
 use super::cluster::masters;
@@ -121,7 +121,7 @@ fn parts_of_a_request_are_given_up_as_one() {
 
 /// A `GET` and, after its reply, a `SET`.
 fn two_steps(parts: PlanParts) -> PlanParts {
-    let steps = vec![Step { commands: 1, when: StepCondition::Always }; 2];
+    let steps = vec![MixStep { commands: 1, when: StepCondition::Always }; 2];
     let operation = Operation { name: "buy".into(), weight: 1, steps, keys: None };
     PlanParts {
         sequence: vec![CommandSpec::parse(["GET", "a"]), CommandSpec::parse(["SET", "a", "b"])],

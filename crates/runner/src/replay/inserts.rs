@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::Ending;
 use workload::{
-    ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step,
+    ClusterOptions, CommandSpec, KeySpace, Mix, MixStep, OnError, Operation, Pick, PlanParts,
     StepCondition, Stop,
 };
 
@@ -20,7 +20,7 @@ fn growing(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let operation = |name: &str, weight, dist: &str| Operation {
         name: name.into(),
         weight,
-        steps: vec![Step { commands: 1, when: StepCondition::Always }],
+        steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
         keys: Some(KeySpace::new(Some(RANGE), dist.parse().unwrap())),
     };
     PlanParts {

@@ -6,8 +6,8 @@ use engine::ConnId;
 use measure::{Ending, LogEntry, LoggedOutcome};
 use workload::{
     Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeyNumbering, KeySpace,
-    LogSubject, Mix, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot, Step, StepCondition,
-    Stop,
+    LogSubject, Mix, MixStep, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot,
+    StepCondition, Stop,
 };
 
 use super::cluster::masters;
@@ -15,7 +15,7 @@ use super::server::Server;
 use super::{MS, SECOND, parts, replay, replay_on};
 
 fn operation(name: &str, weight: u32, steps: &[StepCondition]) -> Operation {
-    let steps = steps.iter().map(|when| Step { commands: 1, when: *when });
+    let steps = steps.iter().map(|when| MixStep { commands: 1, when: *when });
     Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
 }
 

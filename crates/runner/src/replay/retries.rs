@@ -2,8 +2,8 @@
 
 use measure::{Ending, Measurement};
 use workload::{
-    Backoff, ClusterOptions, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Retry, Step,
-    StepCondition, Stop,
+    Backoff, ClusterOptions, Mix, MixStep, OnError, Operation, Pace, Pick, PlanParts, Recovery,
+    Retry, StepCondition, Stop,
 };
 
 use super::cluster::masters;
@@ -12,7 +12,7 @@ use super::{MS, SECOND, parts, replay, replay_on};
 
 /// A plan of `SET`s that are retried at once, without end.
 fn retrying(connections: u32, depth: u32, stop: Stop) -> PlanParts {
-    let steps = vec![Step { commands: 1, when: StepCondition::Always }];
+    let steps = vec![MixStep { commands: 1, when: StepCondition::Always }];
     let set = Operation { name: "SET".into(), weight: 1, steps, keys: None };
     PlanParts {
         mix: Some(Mix { operations: vec![set], pick: Pick::InOrder }),

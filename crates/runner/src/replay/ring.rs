@@ -7,8 +7,8 @@ use engine::{Address, ConnId};
 use measure::{Ending, Measurement};
 use wire::memcache::{Ring as Shares, Text};
 use workload::{
-    CommandSpec, Endpoint, KeyDist, KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts,
-    ProtocolKind, RingHash, Step, StepCondition, Stop,
+    CommandSpec, Endpoint, KeyDist, KeySpace, Mix, MixStep, OnError, Operation, Pace, Pick,
+    PlanParts, ProtocolKind, RingHash, StepCondition, Stop,
 };
 
 use super::server::{Log, Server};
@@ -228,12 +228,12 @@ fn requests_that_are_all_lost_do_not_keep_a_worker_from_its_events() {
 /// A miss is stored on the server of its key, and a step of several keys ends with its last part.
 #[test]
 fn steps_go_to_the_servers_of_their_keys() {
-    let step = |commands, when| Step { commands, when };
+    let step = |commands, when| MixStep { commands, when };
     let lines =
         ["get k:__key__", "set k:__key__ 0 0 v", "get a:__key__ b:__key__", "mn", "set c 0 0 v"];
     for down in [None, Some(SECOND / 10..SECOND)] {
         let mut plan = on_ring(3, &lines, 6, 2, Stop::Requests(10_000));
-        let operation = |name: &str, steps: &[Step]| Operation {
+        let operation = |name: &str, steps: &[MixStep]| Operation {
             name: name.into(),
             weight: 1,
             steps: steps.into(),

@@ -10,8 +10,8 @@ use report::{Summary, contradictions};
 use wire::cluster::slot_of;
 use workload::random::SplitMix;
 use workload::{
-    Arrivals, Backoff, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
-    PlanParts, Retry, Schedule, Stage, Step, StepCondition, Stop, Window,
+    Arrivals, Backoff, ClusterOptions, CommandSpec, KeySpace, Mix, MixStep, OnError, Operation,
+    Pace, Pick, PlanParts, Retry, Schedule, Stage, StepCondition, Stop, Window,
 };
 
 use super::cluster::masters;
@@ -95,7 +95,7 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
     let mut operation = |name: &str, steps: &[StepCondition], dist: &str| Operation {
         name: name.into(),
         weight: 1 + draws.below(5) as u32,
-        steps: steps.iter().map(|when| Step { commands: 1, when: *when }).collect(),
+        steps: steps.iter().map(|when| MixStep { commands: 1, when: *when }).collect(),
         keys: Some(KeySpace::new(Some(RANGE), dist.parse().unwrap())),
     };
     let operations = vec![

@@ -10,7 +10,7 @@ use super::binary::{ARGUMENT_BYTES_MAX, ARGUMENTS_MAX};
 use super::lines::number;
 use super::snapshot::{MAGIC, Snapshot};
 use super::{Format, Head};
-use crate::{Decode, Event, Fault, Flags, Loss, Source, Stamps, Step};
+use crate::{Decode, Decoded, Event, Fault, Flags, Loss, Source, Stamps};
 
 pub(super) const FORMAT: Format =
     Format { name: "aof", title: "an append-only file", recognizes, open };
@@ -71,7 +71,7 @@ struct Aof {
 }
 
 impl Decode for Aof {
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Decoded, Fault> {
         let ends_in_data = self.is_data && is_end;
         let snapshot_only =
             || Fault("it is a snapshot (RDB), or ends in one: that is data and no commands".into());
@@ -82,8 +82,8 @@ impl Decode for Aof {
             }
             return match consumed {
                 0 if ends_in_data => Err(snapshot_only()),
-                0 => Ok(Step::More),
-                consumed => Ok(Step::Progress(consumed as u64)),
+                0 => Ok(Decoded::More),
+                consumed => Ok(Decoded::Progress(consumed as u64)),
             };
         }
         if ends_in_data && input.is_empty() {
@@ -94,7 +94,7 @@ impl Decode for Aof {
         }
         let Some(end) = memchr(b'\n', &input[..input.len().min(LINE_BYTES_MAX)]) else {
             return if input.len() < LINE_BYTES_MAX {
-                Ok(Step::More)
+                Ok(Decoded::More)
             } else {
                 Err(Fault("it is damaged: a line has no end; the rest is unreadable".into()))
             };
@@ -102,9 +102,9 @@ impl Decode for Aof {
         self.is_data = false;
         let consumed = end as u64 + 1;
         Ok(if self.line(input[..end].trim_ascii_end(), event)? {
-            Step::Progress(consumed)
+            Decoded::Progress(consumed)
         } else {
-            Step::Lost(consumed, Loss::Unreadable)
+            Decoded::Lost(consumed, Loss::Unreadable)
         })
     }
 }
@@ -138,28 +138,28 @@ impl Aof {
     }
 
     /// Reads an argument and the line end after it.
-    fn argument(&mut self, length: u64, input: &[u8], event: &mut Event) -> Step {
+    fn argument(&mut self, length: u64, input: &[u8], event: &mut Event) -> Decoded {
         let bytes = length as usize;
         if bytes > ARGUMENT_BYTES_MAX {
             event.push_size(length.min(u64::from(u32::MAX)) as u32, 0);
         } else if input.len() < bytes + 2 {
-            return Step::More;
+            return Decoded::More;
         } else {
             event.push(&input[..bytes]);
         }
         self.length = None;
         self.left -= 1;
         if self.left > 0 {
-            return Step::Progress(length + 2);
+            return Decoded::Progress(length + 2);
         }
         if event.is("SELECT") {
             self.db = number(event.bytes(1)).unwrap_or(0) as u32;
             event.clear();
-            return Step::Progress(length + 2);
+            return Decoded::Progress(length + 2);
         }
         (event.at_ns, event.db) = (self.at_ns, self.db);
         event.flags.set(Flags::NO_CLIENT);
-        Step::Event(length + 2)
+        Decoded::Event(length + 2)
     }
 }
 

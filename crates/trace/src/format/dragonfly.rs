@@ -6,7 +6,7 @@
 
 use super::binary::{ARGUMENT_BYTES_MAX, ARGUMENTS_MAX, u32_at, u64_at};
 use super::{Format, Head};
-use crate::{Decode, Event, Fault, Flags, Protocol, Source, Stamps, Step};
+use crate::{Decode, Decoded, Event, Fault, Flags, Protocol, Source, Stamps};
 
 pub(super) const FORMAT: Format = Format {
     name: "dragonfly",
@@ -71,33 +71,33 @@ struct Dragonfly {
 }
 
 impl Decode for Dragonfly {
-    fn decode(&mut self, input: &[u8], _: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], _: bool, event: &mut Event) -> Result<Decoded, Fault> {
         if self.skip > 0 {
-            return Ok(Step::Progress(std::mem::take(&mut self.skip)));
+            return Ok(Decoded::Progress(std::mem::take(&mut self.skip)));
         }
         let Some(&length) = self.lengths.get(self.next) else { return self.head(input, event) };
         let bytes = length as usize;
         if bytes > ARGUMENT_BYTES_MAX {
             event.push_size(length, 0);
         } else if input.len() < bytes {
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         } else {
             event.push(&input[..bytes]);
         }
         self.next += 1;
         Ok(if self.next == self.lengths.len() {
-            Step::Event(u64::from(length))
+            Decoded::Event(u64::from(length))
         } else {
-            Step::Progress(u64::from(length))
+            Decoded::Progress(u64::from(length))
         })
     }
 }
 
 impl Dragonfly {
     /// Parses the head of a record, with the lengths of its parts.
-    fn head(&mut self, input: &[u8], event: &mut Event) -> Result<Step, Fault> {
+    fn head(&mut self, input: &[u8], event: &mut Event) -> Result<Decoded, Fault> {
         if input.len() < RECORD_HEAD {
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         }
         let parts = u32_at(input, 20);
         if !(1..=ARGUMENTS_MAX).contains(&parts) {
@@ -107,7 +107,7 @@ impl Dragonfly {
         }
         let length = RECORD_HEAD + parts as usize * 4;
         if input.len() < length {
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         }
         event.clear();
         event.client = u64::from(u32_at(input, 0));
@@ -119,7 +119,7 @@ impl Dragonfly {
         self.lengths.clear();
         self.lengths.extend(input[RECORD_HEAD..length].chunks_exact(4).map(|four| u32_at(four, 0)));
         self.next = 0;
-        Ok(Step::Progress(length as u64))
+        Ok(Decoded::Progress(length as u64))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::blocks::{
 };
 use crate::facts::{FACTS_BYTES_MAX, source};
 use crate::writer::checksum;
-use crate::{Decode, Event, Fault, Loss, Source, Step};
+use crate::{Decode, Decoded, Event, Fault, Loss, Source};
 
 pub(super) const FORMAT: Format = Format {
     name: "keystorm",
@@ -56,19 +56,19 @@ struct Own {
 }
 
 impl Decode for Own {
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Decoded, Fault> {
         if self.skip > 0 {
-            return Ok(Step::Progress(std::mem::take(&mut self.skip)));
+            return Ok(Decoded::Progress(std::mem::take(&mut self.skip)));
         }
         if self.cursor.left > 0 {
             self.cursor.next(event)?;
-            return Ok(Step::Event(0));
+            return Ok(Decoded::Event(0));
         }
         if input.len() < BLOCK_HEAD {
             return Ok(if is_end && self.is_searching && !input.is_empty() {
-                Step::Progress(input.len() as u64)
+                Decoded::Progress(input.len() as u64)
             } else {
-                Step::More
+                Decoded::More
             });
         }
         let is_head = input.starts_with(BLOCK_MAGIC)
@@ -83,35 +83,35 @@ impl Decode for Own {
 
 impl Own {
     /// Advances to a possible beginning of a block.
-    fn search(&mut self, input: &[u8]) -> Step {
+    fn search(&mut self, input: &[u8]) -> Decoded {
         if !std::mem::replace(&mut self.is_searching, true) {
-            return Step::Lost(1, Loss::Unreadable);
+            return Decoded::Lost(1, Loss::Unreadable);
         }
         let found = memmem::find(&input[1..], BLOCK_MAGIC).map(|at| at + 1);
-        Step::Progress(found.unwrap_or(input.len() - BLOCK_MAGIC.len() + 1) as u64)
+        Decoded::Progress(found.unwrap_or(input.len() - BLOCK_MAGIC.len() + 1) as u64)
     }
 
     /// Unpacks a block.
-    fn block(&mut self, input: &[u8], is_end: bool) -> Result<Step, Fault> {
+    fn block(&mut self, input: &[u8], is_end: bool) -> Result<Decoded, Fault> {
         let (packed, unpacked) = (u32_at(input, 4) as usize, u32_at(input, 8) as usize);
         let (events, sum) = (u32_at(input, 12).min(BLOCK_EVENTS_MAX), u32_at(input, 16));
         let length = BLOCK_HEAD + packed;
-        let damaged = Step::Lost(length as u64, Loss::Damaged(u64::from(events)));
+        let damaged = Decoded::Lost(length as u64, Loss::Damaged(u64::from(events)));
         if packed.max(unpacked) > BLOCK_BYTES_MAX {
             return Ok(damaged);
         }
         let Some(packed) = input.get(BLOCK_HEAD..length) else {
             return Ok(if is_end {
-                Step::Lost(input.len() as u64, Loss::Damaged(u64::from(events)))
+                Decoded::Lost(input.len() as u64, Loss::Damaged(u64::from(events)))
             } else {
-                Step::More
+                Decoded::More
             });
         };
         if checksum(&[packed]) != sum || !self.unpack(packed, unpacked) {
             return Ok(damaged);
         }
         self.cursor.start(events)?;
-        Ok(Step::Progress(length as u64))
+        Ok(Decoded::Progress(length as u64))
     }
 
     /// Unpacks a block, and returns whether it has exactly the claimed length.

@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-use crate::{Decode, Event, Fault, Loss, Step};
+use crate::{Decode, Decoded, Event, Fault, Loss};
 
 /// Longest line that is kept.
 const LINE_BYTES_MAX: usize = 32 << 20;
@@ -42,41 +42,41 @@ impl<P: ParseLine> Lines<P> {
 }
 
 impl<P: ParseLine> Decode for Lines<P> {
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Decoded, Fault> {
         let (length, consumed) = match memchr2(b'\n', b'\r', input) {
             Some(length) => (length, length as u64 + 1),
-            None if input.is_empty() => return Ok(Step::More),
-            None if self.is_in_long_line => return Ok(Step::Progress(input.len() as u64)),
+            None if input.is_empty() => return Ok(Decoded::More),
+            None if self.is_in_long_line => return Ok(Decoded::Progress(input.len() as u64)),
             None if input.len() > LINE_BYTES_MAX => {
                 self.is_in_long_line = true;
-                return Ok(Step::Lost(input.len() as u64, Loss::TooLong));
+                return Ok(Decoded::Lost(input.len() as u64, Loss::TooLong));
             }
             // A last line without its end may be cut, or whole.
             None if is_end => (input.len(), input.len() as u64),
-            None => return Ok(Step::More),
+            None => return Ok(Decoded::More),
         };
         if std::mem::take(&mut self.is_in_long_line) {
-            return Ok(Step::Progress(consumed));
+            return Ok(Decoded::Progress(consumed));
         }
         if length > LINE_BYTES_MAX {
-            return Ok(Step::Lost(consumed, Loss::TooLong));
+            return Ok(Decoded::Lost(consumed, Loss::TooLong));
         }
         // The LF of a line end of two characters is no line.
         let is_after_cr =
             std::mem::replace(&mut self.is_after_cr, input.get(length) == Some(&b'\r'));
         if is_after_cr && length == 0 && input[0] == b'\n' {
-            return Ok(Step::Progress(consumed));
+            return Ok(Decoded::Progress(consumed));
         }
         if input[..length].trim_ascii().is_empty() {
-            return Ok(Step::Ignored(consumed));
+            return Ok(Decoded::Ignored(consumed));
         }
         let has_end = consumed > length as u64;
         Ok(match self.parser.line(&input[..length], event) {
-            LineKind::Event => Step::Event(consumed),
-            LineKind::Other => Step::Ignored(consumed),
-            LineKind::Dropped(events) => Step::Lost(consumed, Loss::Dropped(events)),
-            LineKind::Unreadable if has_end => Step::Lost(consumed, Loss::Unreadable),
-            LineKind::Unreadable => Step::Lost(consumed, Loss::Cut),
+            LineKind::Event => Decoded::Event(consumed),
+            LineKind::Other => Decoded::Ignored(consumed),
+            LineKind::Dropped(events) => Decoded::Lost(consumed, Loss::Dropped(events)),
+            LineKind::Unreadable if has_end => Decoded::Lost(consumed, Loss::Unreadable),
+            LineKind::Unreadable => Decoded::Lost(consumed, Loss::Cut),
         })
     }
 }

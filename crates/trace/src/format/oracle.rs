@@ -5,7 +5,7 @@
 
 use super::binary::{u32_at, u64_at};
 use super::{Format, Head};
-use crate::{Clock, Decode, Event, Fault, Flags, Outcome, Protocol, Source, Stamps, Step};
+use crate::{Clock, Decode, Decoded, Event, Fault, Flags, Outcome, Protocol, Source, Stamps};
 
 pub(super) const FORMAT: Format = Format {
     name: "oracleGeneral",
@@ -53,9 +53,9 @@ fn recognizes(head: &Head<'_>) -> bool {
 struct Oracle;
 
 impl Decode for Oracle {
-    fn decode(&mut self, input: &[u8], _: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], _: bool, event: &mut Event) -> Result<Decoded, Fault> {
         if input.len() < RECORD {
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         }
         event.at_ns = u64::from(u32_at(input, 0)) * 1_000_000_000;
         event.flags.set(Flags::NO_CLIENT);
@@ -65,6 +65,6 @@ impl Decode for Oracle {
         // Writing to memory does not fail.
         let _ = std::io::Write::write_fmt(digits, format_args!("{}", u64_at(input, 4)));
         event.end_argument();
-        Ok(Step::Event(RECORD as u64))
+        Ok(Decoded::Event(RECORD as u64))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
-use crate::{Decode, Event, Fault, Flags, Outcome, Protocol, Source, Stamps, Step};
+use crate::{Decode, Decoded, Event, Fault, Flags, Outcome, Protocol, Source, Stamps};
 
 pub(super) const FORMAT: Format = Format {
     name: "watch",
@@ -101,11 +101,11 @@ struct Requests {
 
 impl Requests {
     /// Takes the oldest waiting event.
-    fn take(&mut self, event: &mut Event) -> Option<Step> {
+    fn take(&mut self, event: &mut Event) -> Option<Decoded> {
         let mut first = self.waiting.pop_front()?;
         std::mem::swap(event, &mut first);
         self.recycle(first);
-        Some(Step::Event(0))
+        Some(Decoded::Event(0))
     }
 
     fn recycle(&mut self, mut event: Event) {
@@ -151,7 +151,7 @@ impl Requests {
 }
 
 impl Decode for Requests {
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Decoded, Fault> {
         if self.waiting.len() >= WAITING_MAX
             && let Some(step) = self.take(event)
         {
@@ -159,12 +159,12 @@ impl Decode for Requests {
         }
         let step = self.lines.decode(input, is_end, &mut self.next)?;
         Ok(match step {
-            Step::Event(length) => {
+            Decoded::Event(length) => {
                 self.queue_next();
-                Step::Progress(length)
+                Decoded::Progress(length)
             }
-            Step::More if is_end => self.take(event).unwrap_or(step),
-            Step::Lost(..) => {
+            Decoded::More if is_end => self.take(event).unwrap_or(step),
+            Decoded::Lost(..) => {
                 self.next.clear();
                 step
             }

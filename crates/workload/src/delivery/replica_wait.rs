@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommandSpec, Mix, Operation, Pick, Plan, PlanError, PlanParts, Step, StepCondition};
+use crate::{
+    CommandSpec, Mix, MixStep, Operation, Pick, Plan, PlanError, PlanParts, StepCondition,
+};
 
 /// The command that a sender sends after each acknowledged message, and whose reply it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +69,7 @@ impl Plan {
         };
         let mut parts: PlanParts = (**self).clone();
         parts.sequence.push(wait.command());
-        let step = Step { commands: 1, when: StepCondition::Always };
+        let step = MixStep { commands: 1, when: StepCondition::Always };
         let operation =
             Operation { name: self.name.clone(), weight: 1, steps: vec![step; 2], keys: None };
         parts.mix = Some(Mix { operations: vec![operation], pick: Pick::InOrder });

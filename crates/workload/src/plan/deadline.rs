@@ -66,7 +66,7 @@ fn leaves_open(operation: &Operation, commands: &[CommandSpec]) -> bool {
 mod tests {
     use super::super::tests::parts;
     use super::*;
-    use crate::{Mix, Pick, Step, StepCondition};
+    use crate::{Mix, MixStep, Pick, StepCondition};
 
     #[test]
     fn an_operation_is_given_up_only_where_its_connection_remembers_nothing() {
@@ -75,8 +75,10 @@ mod tests {
             parts.recovery.deadline_ns = Some(5_000_000);
             let words = |line: &&str| CommandSpec::parse(line.split(' '));
             parts.sequence = steps.iter().flat_map(|step| step.iter().map(words)).collect();
-            let of =
-                |step: &&[&str]| Step { commands: step.len() as u32, when: StepCondition::Always };
+            let of = |step: &&[&str]| MixStep {
+                commands: step.len() as u32,
+                when: StepCondition::Always,
+            };
             let steps = steps.iter().map(of).collect();
             let operation = Operation { name: "buy".into(), weight: 1, steps, keys: None };
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });

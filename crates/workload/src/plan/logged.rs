@@ -76,7 +76,7 @@ impl Plan {
 mod tests {
     use super::super::tests::parts;
     use super::*;
-    use crate::{CommandSpec, Mix, Operation, Pick, Step, StepCondition};
+    use crate::{CommandSpec, Mix, MixStep, Operation, Pick, StepCondition};
 
     fn mixed(logged: Vec<LogSubject>) -> Result<Plan, PlanError> {
         let mut parts = parts();
@@ -85,7 +85,7 @@ mod tests {
         let operation = |name: &str, steps| Operation {
             name: name.to_owned(),
             weight: 1,
-            steps: vec![Step { commands: 1, when: StepCondition::Always }; steps],
+            steps: vec![MixStep { commands: 1, when: StepCondition::Always }; steps],
             keys: None,
         };
         let operations = vec![operation("read", 1), operation("take", 2)];

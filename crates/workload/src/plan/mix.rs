@@ -29,7 +29,7 @@ pub struct Operation {
     /// Weight relative to the others; at least 1.
     pub weight: u32,
     /// Steps, of which the first is always sent.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MixStep>,
     /// Key space of its own; `None` for the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeySpace>,
@@ -37,7 +37,7 @@ pub struct Operation {
 
 /// Commands that are sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct MixStep {
     /// Number of commands of the sequence in this step, after those of the previous step; at least 1.
     pub commands: u32,
     /// Condition for sending the step.
@@ -205,7 +205,8 @@ mod tests {
     use crate::{CommandSpec, Piece, ScanOperation, StepReplies, Stop};
 
     fn operation(name: &str, weight: u32, steps: &[(u32, StepCondition)]) -> Operation {
-        let steps = steps.iter().map(|(commands, when)| Step { commands: *commands, when: *when });
+        let steps =
+            steps.iter().map(|(commands, when)| MixStep { commands: *commands, when: *when });
         Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
     }
 

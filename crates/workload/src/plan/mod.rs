@@ -37,7 +37,7 @@ pub use different::DistinctCommands;
 pub use fill::Fill;
 pub use joining::{JoinSchedule, Spacing};
 pub use logged::LogSubject;
-pub use mix::{BudgetScope, CaptureRule, Mix, Operation, Step, StepCondition};
+pub use mix::{BudgetScope, CaptureRule, Mix, MixStep, Operation, StepCondition};
 pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};

@@ -139,14 +139,14 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::super::tests::parts;
-    use super::super::{BudgetScope, Operation, Step, StepCondition};
+    use super::super::{BudgetScope, MixStep, Operation, StepCondition};
     use super::*;
     use crate::keys::KeyNumbering;
     use crate::{CommandSpec, KeyDist, PlanParts};
 
     /// Connections with eight requests each: SET, GET, GET, GET, over and over.
     fn plan(by: DrawnBy, pick: Pick) -> Plan {
-        let step = vec![Step { commands: 1, when: StepCondition::Always }];
+        let step = vec![MixStep { commands: 1, when: StepCondition::Always }];
         let operation = |name: &str, weight| Operation {
             name: name.into(),
             weight,

@@ -7,7 +7,7 @@ use naming::{RETRY, text};
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
-use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, StepCondition, limits};
+use super::{Mix, MixStep, Operation, Pick, PlanError, PlanParts, StepCondition, limits};
 use crate::quantity::{self, DefaultUnit};
 
 /// Wait before each try after a failure.
@@ -148,7 +148,7 @@ impl PlanParts {
     #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
         if let (None, [command]) = (&self.mix, &self.sequence[..]) {
-            let steps = vec![Step { commands: 1, when: StepCondition::Always }];
+            let steps = vec![MixStep { commands: 1, when: StepCondition::Always }];
             let operation = Operation { name: command.name(), weight: 1, steps, keys: None };
             self.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });
         }
@@ -232,7 +232,7 @@ mod tests {
         let with = |commands: u32, retry: Retry| {
             let mut parts = parts();
             parts.sequence = vec![CommandSpec::from_words(["PING"]); commands as usize];
-            let steps = vec![Step { commands, when: StepCondition::Always }];
+            let steps = vec![MixStep { commands, when: StepCondition::Always }];
             let ping = Operation { name: "PING".into(), weight: 1, steps, keys: None };
             parts.mix = Some(crate::Mix { operations: vec![ping], pick: Pick::InOrder });
             parts.recovery.retry = Some(retry);

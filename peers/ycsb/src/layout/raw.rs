@@ -165,7 +165,7 @@ const PERCENTILES: [(&str, f64); 8] = [
 #[cfg(test)]
 mod tests {
     use measure::{OperationLog, OperationOutcome, Outcome, Sample, Stamps};
-    use workload::{CommandSpec, Mix, Operation, Pick, Step, StepCondition};
+    use workload::{CommandSpec, Mix, MixStep, Operation, Pick, StepCondition};
 
     use super::super::named::logged;
     use super::super::options::Kind;
@@ -178,7 +178,7 @@ mod tests {
         let operation = |name: &str, steps| Operation {
             name: name.to_owned(),
             weight: 1,
-            steps: vec![Step { commands: 1, when: StepCondition::Always }; steps],
+            steps: vec![MixStep { commands: 1, when: StepCondition::Always }; steps],
             keys: None,
         };
         let mut run = fixture::changed(|parts| {

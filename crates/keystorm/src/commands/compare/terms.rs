@@ -7,7 +7,7 @@ use cli::compare::{CompareJob, TermsSides};
 use console::diagnostics;
 use job::{End, UsageError};
 use lab::survey::Machine;
-use lab::terms::{Kind, PairedLoad, Side, Table};
+use lab::terms::{PairedLoad, Side, Table, TermKind};
 use report::compare::{
     self, ComparedTest, Comparison, Pairing, Setup, Subject, Terms, TestComparison,
 };
@@ -41,7 +41,7 @@ pub(super) fn run(
         // They may differ in the words of the protocols, and in how a get of several keys is divided.
         a.iter().zip(b).try_for_each(|(a, b)| check_same_load(job, true, &[a, b]))?;
     }
-    let has_latency = terms.kinds.contains(&Kind::Latency);
+    let has_latency = terms.kinds.contains(&TermKind::Latency);
     announce(&tables, has_latency, sides.blocks)?;
     let subjects = terms.sides.iter().map(named).collect();
     let how = format!("{} of each table", describe_blocks(sides.blocks));
@@ -52,18 +52,18 @@ pub(super) fn run(
     let mut tables = std::collections::VecDeque::from(tables);
     while let Some(table) = tables.pop_front() {
         let mut after_s: f64 = tables.iter().map(|table| planned_s(table, sides.blocks)).sum();
-        if table.kind == Kind::Core && has_latency {
+        if table.kind == TermKind::Core && has_latency {
             after_s += 2.0 * planned_s(&table, sides.blocks);
         }
         end = going.table(&table, after_s, &mut comparison)?;
         if end != End::Complete {
             break;
         }
-        if table.kind == Kind::Core {
+        if table.kind == TermKind::Core {
             let slower: Vec<(String, f64)> =
                 comparison.tests.iter().filter_map(slower_of).collect();
             let latency = terms.latency(&machine, &slower).map_err(|why| anyhow!(why))?;
-            let behind = tables.iter().position(|table| table.kind == Kind::MultiGet);
+            let behind = tables.iter().position(|table| table.kind == TermKind::MultiGet);
             if let Some(table) = latency {
                 tables.insert(behind.unwrap_or(tables.len()), table);
             }

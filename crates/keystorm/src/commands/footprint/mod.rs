@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use cli::experiment::{LOAD_OPTIONS, REFUSED, with_those_of_a_run, with_words};
 use cli::front::{Front, command};
 use job::{End, Intent};
-use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
+use lab::footprint::{FILLS, FootprintRow, Item, KeyBytes, Server, fills};
 use lab::{Findings, Footprint};
 use workload::Target;
 
@@ -187,8 +187,8 @@ impl FootprintRun<'_> {
     }
 }
 
-fn unmeasured(item: &Item, server: usize, keys: Option<u64>) -> Row {
-    Row {
+fn unmeasured(item: &Item, server: usize, keys: Option<u64>) -> FootprintRow {
+    FootprintRow {
         item: item.to_string(),
         server,
         keys: fills(item, keys),
@@ -207,7 +207,7 @@ fn measure_once(
     item: &Item,
     target: &Target,
     bed: &TestBed<'_>,
-    row: &mut Row,
+    row: &mut FootprintRow,
     interrupted: &AtomicBool,
 ) -> Result<Option<KeyBytes>> {
     let mut reader = MemoryReader::open(bed, target)?;

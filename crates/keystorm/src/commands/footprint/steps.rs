@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use host::{Client, Transport};
-use lab::footprint::{Axis, Growth, Item, Step, Type, growths, last_before_step};
+use lab::footprint::{Axis, Growth, Item, MemoryStep, Type, growths, last_before_step};
 use wire::resp::Value;
 
 use super::reader::{encoding, memory_usage};
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 8;
 const NUMBER: u64 = 0;
 
 /// Every step of a server; empty if it does not report encodings.
-pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<Step>> {
+pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<MemoryStep>> {
     let mut steps = Vec::new();
     for growth in growths() {
         let setting = decisive(client, &growth)?;
@@ -32,7 +32,7 @@ pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<
             let is_limit = limit.is_some_and(|limit| decides(&growth, limit, last));
             let setting = setting.clone().filter(|_| is_limit);
             let (growth, axis) = (growth.describe(), growth.axis);
-            steps.push(Step { server, growth, axis, from, to, last, setting, bytes });
+            steps.push(MemoryStep { server, growth, axis, from, to, last, setting, bytes });
         }
     }
     Ok(steps)

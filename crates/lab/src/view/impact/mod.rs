@@ -8,7 +8,7 @@ use page::{
 
 use super::{incomplete, warnings};
 use crate::csv::Csv;
-use crate::impact::{Cost, Figure, Impact, Judgement, Kind, MixRecord, Price};
+use crate::impact::{Cost, Figure, Impact, Judgement, MixRecord, Price, RequestKind};
 use crate::{Document, Findings};
 
 /// Maximum number of characters of a server's text in a table.
@@ -140,7 +140,7 @@ impl Impact {
         Some(chart)
     }
 
-    fn chart_of(&self, kind: &Kind) -> Option<Chart> {
+    fn chart_of(&self, kind: &RequestKind) -> Option<Chart> {
         let title = format!("p99 of {} over the load", kind.name);
         let load = Axis::linear("load, in percent of capacity", Unit::Plain);
         let mut chart = Chart::lines(title, load, Axis::linear("p99", Unit::Nanoseconds));

@@ -9,7 +9,7 @@ mod words;
 use crate::escape;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
-use super::{Block, Chart, Kind, Table, Tone, Verdict};
+use super::{Block, Chart, ChartKind, Table, Tone, Verdict};
 use paint::{BOLD, SERIES, painted};
 use words::{WIDTH, broken, wrapped};
 
@@ -174,7 +174,7 @@ pub(crate) fn bar(share: f64, room: usize) -> String {
 #[must_use]
 pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     match &chart.kind {
-        Kind::Bars(categories) => bar_chart(chart, categories, width, colour),
+        ChartKind::Bars(categories) => bar_chart(chart, categories, width, colour),
         _ => plot::plot(chart, width, colour),
     }
 }
