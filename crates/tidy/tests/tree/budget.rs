@@ -31,7 +31,7 @@ const AREAS: &[Area] = &[
             "crates/measure/",
             "crates/runner/",
         ],
-        budget: 29_095,
+        budget: 29_097,
     },
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
@@ -55,9 +55,9 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_776,
+        budget: 13_780,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_965 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_967 },
     Area {
         name: "recorded traffic",
         paths: &[
@@ -132,7 +132,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 7_119,
+        budget: 7_120,
     },
     Area {
         name: "several clients",
