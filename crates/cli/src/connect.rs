@@ -1,6 +1,6 @@
 //! The command line of `keystorm connect`: a run of which each request has a connection of its own.
 //!
-//! It is the line of a run with `--connect` and a default load; the word `connect` has the same effect in the
+//! The words are those of a run with `--connect` and a default load; the word `connect` has the same effect in the
 //! command line of an experiment.
 
 use std::ffi::OsString;

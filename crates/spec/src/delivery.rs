@@ -1,6 +1,6 @@
 //! The options that were given for the receivers of a delivery.
 //!
-//! Which options a kind has, and what they mean, the front end of deliveries knows.
+//! The front end of deliveries knows the options of each kind and their meaning.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};

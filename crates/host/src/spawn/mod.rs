@@ -27,7 +27,7 @@ pub use error::SpawnError;
 use home::Home;
 pub use options::SpawnKind;
 
-/// SpawnKind of address of a spawned server.
+/// Kind of address of a spawned server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listen {
     /// A free port of 127.0.0.1.
@@ -48,7 +48,7 @@ pub struct Spawn {
     /// Arguments for the server, after keystorm's own. If the first is not an option it is a configuration
     /// file, which servers expect first.
     pub args: Vec<String>,
-    /// SpawnKind of its address.
+    /// Kind of its address.
     pub listen: Listen,
     /// The executable that calls [`crate::guard::exec`] for [`GUARD_ARG`]: keystorm.
     pub guard: PathBuf,
@@ -139,7 +139,7 @@ impl Spawn {
             .stderr(log)
             .spawn();
         let end_within = Duration::from_secs(END_S[usize::from(self.is_counted)]);
-        let mut child = ChildProcess { child: child.map_err(start)?, end_within };
+        let mut child = ChildProcess { process: child.map_err(start)?, end_within };
         let facts = self.wait_until_ready(&mut child, program, &address, &home.log())?;
         Ok((child, address, facts))
     }
@@ -156,11 +156,11 @@ impl Spawn {
         let name = program.display();
         let failed = |text, has_ended| SpawnError { text, log: self.last_words(log), has_ended };
         loop {
-            if let Ok(Some(status)) = child.child.try_wait() {
+            if let Ok(Some(status)) = child.process.try_wait() {
                 let text = format!("{SPAWN}: {name} ended before it was ready ({status})");
                 return Err(failed(text, true));
             }
-            if let Some(facts) = look(self.kind, address, child.child.id(), ready_s) {
+            if let Some(facts) = look(self.kind, address, child.process.id(), ready_s) {
                 return Ok(facts);
             }
             if Instant::now() >= deadline {
@@ -239,7 +239,7 @@ fn last_words(log: &Path) -> Vec<String> {
 /// A process that is ended when dropped: first asked to, and after a while killed.
 #[derive(Debug)]
 struct ChildProcess {
-    child: Child,
+    process: Child,
     end_within: Duration,
 }
 
@@ -248,7 +248,7 @@ impl ChildProcess {
         let deadline = Instant::now() + self.end_within;
         while Instant::now() < deadline {
             // An error means that there is no such child, so that it ended.
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            if !matches!(self.process.try_wait(), Ok(None)) {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -259,14 +259,14 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(None)) {
+        if !matches!(self.process.try_wait(), Ok(None)) {
             return;
         }
         // Not reaped yet, so the pid is still this child's.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
         if !self.ends() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            let _ = self.process.kill();
+            let _ = self.process.wait();
         }
     }
 }
@@ -293,7 +293,7 @@ impl SpawnedServer {
     /// Returns the id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.child.id()
+        self.child.process.id()
     }
 
     /// Memory that it holds now, in bytes; `None` if the kernel does not report it.

@@ -1,7 +1,7 @@
 //! Zipf's law: key number `k` is as likely as `1 / (k + 1)^S`.
 //!
-//! Its [shape](super::zipf_shape) draws exactly over a finite range. For a fixed range, [`super::zipf_cells`] draws the
-//! same at less cost; [`super::zipf_tail`] draws from a later rank than 1 on.
+//! The [shape](super::zipf_shape) of the law draws exactly over a finite range. For a fixed range,
+//! [`super::zipf_cells`] draws the same at less cost; [`super::zipf_tail`] draws from a later rank than 1 on.
 
 use std::sync::LazyLock;
 
