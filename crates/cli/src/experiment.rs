@@ -21,12 +21,10 @@ use spec::LoadSpec;
 use workload::secret;
 
 pub use self::output::{ExperimentOptions, LiveOption};
-use super::connect;
-use super::deliver;
 use super::front::{command, with_options};
 use super::run::{self, ParsedArgs};
 use super::suggestions::{named, no_option, shorten_names};
-use super::{Action, Intent, Job, UsageError};
+use super::{Action, Intent, Job, UsageError, connect, deliver};
 
 /// Options of a run that no experiment can have, and why.
 pub const REFUSED: [(OptionId, &str); 10] = [

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
+use crate::job::{FrontEnd, Intent, UsageError};
 use clap::{Arg, ArgAction, ArgMatches, Command, Parser};
-use job::{FrontEnd, Intent, UsageError};
 
 use super::suggestions::explained;
 

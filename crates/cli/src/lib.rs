@@ -2,18 +2,21 @@
 //! options.
 //!
 //! The words of a run are in [`run`]. Other commands are in the program, which registers them by
-//! [`add_commands`]; their common parts are here. Other tools' command lines are crates of their own, in
-//! `peers/`, which read the options that they have in common through [`run::ParsedArgs`].
+//! [`add_commands`]; their common parts are here. [`job`] is the work of a run as data, [`console`] writes what
+//! users see. Other tools' command lines are crates of their own, in `peers/`, which read the options that they
+//! have in common through [`run::ParsedArgs`].
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod as_keystorm;
 pub mod compare;
 pub mod connect;
+pub mod console;
 pub mod deliver;
 pub mod experiment;
 pub mod front;
 pub mod help;
+pub mod job;
 pub mod ks_options;
 pub mod outputs;
 pub mod presets;
@@ -29,7 +32,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use job::{
+use crate::job::{
     Action, DistributionDetail, FrontEnd, Intent, Job, Output, PageOptions, UsageError, VerdictTo,
 };
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use job::UsageError;
+use crate::job::UsageError;
 
 /// A file by the option that names it.
 pub type OptionFile<'p> = (&'static str, Option<&'p Path>);

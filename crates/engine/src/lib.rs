@@ -24,8 +24,7 @@ mod tls;
 #[cfg(target_os = "linux")]
 mod uring;
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 #[cfg(unix)]
 pub use epoll::Epoll;

@@ -1,12 +1,11 @@
 //! Sockets: addresses, options, and connecting.
 
 use std::ffi::OsStr;
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, io};
 
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

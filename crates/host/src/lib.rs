@@ -8,6 +8,7 @@ mod client;
 mod client_error;
 pub mod cluster;
 mod command_info;
+pub mod doctor;
 mod facts;
 pub mod guard;
 mod limits;

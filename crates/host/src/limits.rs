@@ -3,10 +3,9 @@
 //! Owns reading them, raising them if possible, and the words for those that cannot be raised. The caller
 //! decides on the number of connections, and on the remedy for too few ports.
 
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
+use std::{fmt, io};
 
 use naming::{CONNECTIONS, SOCKET, SOURCE_IP};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -15,11 +15,10 @@ use wire::resp::Value;
 
 use crate::client_error::FailureKind;
 use crate::facts::info_field;
-use crate::mask;
 use crate::text::printable;
 use crate::{
     Address, Client, ClientError, Patience, ProbeResult, Questions, ServerConfig, ServerFacts,
-    Transport,
+    Transport, mask,
 };
 
 /// Credentials, the database to use, and the way to connect.

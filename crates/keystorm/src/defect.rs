@@ -4,7 +4,7 @@
 
 use std::panic::PanicHookInfo;
 
-use console::diagnostics;
+use cli::console::diagnostics;
 
 /// Makes a panic end the program in words for a person. With `RUST_BACKTRACE` in the environment they include
 /// its origin.

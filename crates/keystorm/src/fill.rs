@@ -7,8 +7,8 @@ use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use console::diagnostics::say;
-use console::live::LiveDisplay;
+use cli::console::diagnostics::say;
+use cli::console::live::LiveDisplay;
 use measure::Ending;
 use naming::{CLEAN, FILL};
 use report::Run;

@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 
 use anyhow::Result;
+use cli::job::UsageError;
 use host::CommandInfo;
-use job::UsageError;
 use wire::resp::Value;
 use workload::{CommandSpec, Plan};
 

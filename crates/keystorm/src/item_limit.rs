@@ -2,7 +2,7 @@
 //! such a key.
 
 use anyhow::Result;
-use job::UsageError;
+use cli::job::UsageError;
 use naming::{ON_ERROR, SIZE};
 use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 

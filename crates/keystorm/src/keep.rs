@@ -1,6 +1,6 @@
 //! Files of results: `--json`, `--keep`, `--hdr`, and pages.
 //!
-//! Owns the times of writing, after each test; `console::place` writes, and `report` owns the content.
+//! Owns the times of writing, after each test; `cli::console::place` writes, and `report` owns the content.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use console::diagnostics;
-use console::result_file::ResultFile;
-use job::Output;
+use cli::console::diagnostics;
+use cli::console::result_file::ResultFile;
+use cli::job::Output;
 use naming::{HDR, JSON, KEEP, OptionId};
 use report::{HdrLog, Record, Run, Summary};
 
@@ -63,7 +63,7 @@ impl ResultFiles {
             let text = self.record.to_json()?;
             self.records.iter().try_for_each(|place| place.write(text.as_bytes()))?;
         }
-        if let Some(why) = history::uncounted(run).filter(|_| self.is_history) {
+        if let Some(why) = lab::history::uncounted(run).filter(|_| self.is_history) {
             let text = format!("{KEEP}: this run of {} will not count: {why}", run.plan.name);
             diagnostics::say(report::escape(text))?;
         }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, anyhow};
-use console::diagnostics;
+use cli::console::diagnostics;
 use workload::Plan;
 
 use crate::server::Server;

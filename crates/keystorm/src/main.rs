@@ -34,10 +34,10 @@ mod tls;
 
 use std::process::ExitCode;
 
-use console::diagnostics::{self, ClosedPipe};
-use console::{print, wrap};
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::console::{print, wrap};
+use cli::job::{End, FrontEnd, Intent, ToolMessage, UsageError};
 use fleet::LaunchError;
-use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
 use workload::typed_login::TypedLogins;
 
 /// Other tools whose command lines are understood: a crate in peers/ for each, and a row here.

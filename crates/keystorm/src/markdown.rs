@@ -1,8 +1,8 @@
 //! Markdown as text for a terminal: headings at the margin, everything else indented, tables with columns.
 //! Parts that only a browser needs (targets of links between pages, comments) are left out.
 
-use page::term;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use report::page::term;
 
 /// Columns between the text of a section and its heading's margin.
 const INDENT: usize = 2;

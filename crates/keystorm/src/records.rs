@@ -5,8 +5,8 @@ use std::net::ToSocketAddrs;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use cli::job::UsageError;
 use host::Address;
-use job::UsageError;
 use runner::Record;
 use wire::resp::Value;
 use workload::{Plan, RecordedTraffic, Target};

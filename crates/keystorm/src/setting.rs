@@ -1,7 +1,7 @@
 //! A setting of a server, asked for and set by its name; and settings that are changed for a run.
 
 use anyhow::{Result, bail};
-use console::diagnostics;
+use cli::console::diagnostics;
 use host::{Address, Client, Transport};
 use wire::resp::Value;
 use workload::Target;

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use cli::job::ClientFleet;
 use fleet::{Fleet, FleetResult};
 use host::{HostFacts, Questions, WatchRecord, WatchSoFar};
-use job::ClientFleet;
 use measure::Measurement;
 use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
@@ -322,7 +322,7 @@ impl<'r> TestBed<'r> {
     /// Returns the serious findings of the doctor's quick checks of this machine. Minor ones, which most
     /// machines have, are left to `keystorm doctor`.
     fn unfit(&self, plan: &Plan) -> Vec<Warning> {
-        let load = doctor::Load {
+        let load = host::doctor::Load {
             connections: plan.own_connections(),
             pipeline: plan.load.concurrency.pipeline_depth,
             rate_per_s: plan.load.pace.schedule().map(|s| plan.own_rate_per_s(s.peak_per_s())),
@@ -332,9 +332,9 @@ impl<'r> TestBed<'r> {
                 Some(of) => of.reset || of.hold_ns.is_none(),
             },
         };
-        let mut found = doctor::cheap(self.machine, &load);
-        found.retain(|finding| finding.level == doctor::Level::Bad);
-        let warning = |finding: doctor::Finding| {
+        let mut found = host::doctor::cheap(self.machine, &load);
+        found.retain(|finding| finding.level == host::doctor::Level::Bad);
+        let warning = |finding: host::doctor::Finding| {
             Warning::about(WarningKind::Machine, &finding.name, finding.of_test())
         };
         found.into_iter().map(warning).collect()

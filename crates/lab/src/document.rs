@@ -1,6 +1,6 @@
 //! Common interface of the results of experiments: writing, showing, and warnings.
 
-use page::{Block, Page};
+use report::page::{Block, Page};
 use report::{RecordError, Run};
 use serde::Serialize;
 

@@ -6,7 +6,7 @@
 //! cost those who wait, [`answers`] whether two servers answer alike, [`bisect`] which commit changed a figure,
 //! [`profile`] what work a server does for each request. What was measured becomes documents ([`Sweep`],
 //! [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`], [`Bisect`]) and, with `page`, tables, charts and pages.
-//! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
+//! No run is carried out here and no terminal touched; only [`history`] reads files.
 
 pub mod answers;
 pub mod bisect;
@@ -18,6 +18,7 @@ pub mod figures;
 pub mod footprint;
 pub mod grid;
 pub mod head_room;
+pub mod history;
 pub mod impact;
 pub mod origin;
 pub mod profile;

@@ -115,10 +115,10 @@ fn a_page_has_no_empty_chart() {
     };
     let mut record = record(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
     assert_eq!(headings(&record)[..2], ["Every rate", "Every trial"]);
-    assert!(page::pictures(&record.page("")).is_empty());
+    assert!(report::page::pictures(&record.page("")).is_empty());
     record.trials.push(Trial { phase: Phase::Curve, ..record.trials[0].clone() });
     assert_eq!(headings(&record)[..3], ["Around the rate found", "Every rate", "Every trial"]);
-    assert!(page::pictures(&record.page(""))[0].1.of.starts_with("GET: "));
+    assert!(report::page::pictures(&record.page(""))[0].1.of.starts_with("GET: "));
 }
 
 #[test]
@@ -179,7 +179,11 @@ fn a_machine_that_decides_most_trials_gets_no_rate() {
     );
     assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::Unjudged, None));
     let page = record.page("keystorm search");
-    assert!(page.lede.iter().all(|verdict| verdict.tone != page::Tone::Bad), "{:?}", page.lede);
+    assert!(
+        page.lede.iter().all(|verdict| verdict.tone != report::page::Tone::Bad),
+        "{:?}",
+        page.lede
+    );
     // What is missed all the same is said.
     trials.push(trial(90_000.0, "p99 300 ms", LimitedBy::Server));
     let conclusion = record_of(true, trials).conclusion().clone();
@@ -242,7 +246,7 @@ fn the_tables_never_contradict_the_headline() {
         unclear(60_000.0, 0.713e6),
     ]);
     assert_eq!(record.conclusion().rate_per_s, Some(50_000.0));
-    let page = page::html(&record.page(""));
+    let page = report::page::html(&record.page(""));
     for known in [
         "yes: 50,000/s keep it",
         "unsteady: p99 5 ms, though 50,000/s keep it",

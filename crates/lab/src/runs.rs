@@ -1,6 +1,6 @@
 //! The runs of an experiment, kept in full.
 
-use page::Block;
+use report::page::Block;
 use report::{CountUnit, Record, RecordError, Run, Summary, TextGroups, Warning, WarningTopic};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Runs {
         self.record.put(self.count, &Summary::from_run(run))?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
         run.warnings.iter().for_each(|warning| self.warn(warning));
-        let incidents = page::runs::incidents(run);
+        let incidents = report::page::runs::incidents(run);
         if !incidents.is_empty() {
             self.incidents.push((self.count, incidents));
         }

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::NotReopened;
 use crate::total::{Total, total};
-use crate::{ConnectStages, Latency};
+use crate::{ConnectStages, Latency, NotReopened};
 
 /// Counts and times of connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -40,6 +40,7 @@ mod moments;
 pub mod openmetrics;
 mod operations;
 mod outages;
+pub mod page;
 mod persona;
 mod probe;
 mod quantity;

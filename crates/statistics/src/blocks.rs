@@ -4,8 +4,7 @@
 //! within a block limits how well blocks can agree, so the wider of the two intervals is used.
 
 use crate::ratio::{RatioEstimate, StandardError};
-use crate::student;
-use crate::{ERROR_RATE, mean::Moments};
+use crate::{ERROR_RATE, mean::Moments, student};
 
 /// The values of a side, one list per block.
 pub type BlockValues = [Vec<f64>];

@@ -7,11 +7,10 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Lifetime;
 use crate::derived::{self, DerivedText};
-use crate::message;
 use crate::secret::SecretBytes;
 use crate::values::Lcg;
+use crate::{Lifetime, message};
 
 /// Argument, as a list of pieces that are joined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

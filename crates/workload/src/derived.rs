@@ -16,8 +16,7 @@ pub use drawn::{DrawnNumber, Skew};
 pub use key_text::KeyText;
 pub use random_bytes::RandomBytes;
 
-use crate::hashes;
-use crate::parameters;
+use crate::{hashes, parameters};
 use key_text::Digits;
 
 /// A text that follows from the number of a key or is drawn for each request.

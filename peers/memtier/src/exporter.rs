@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use console::http::{HttpRequest, HttpResponse, HttpServer};
+use cli::console::http::{HttpRequest, HttpResponse, HttpServer};
 use measure::{Latency, Tally};
 
 use super::prometheus::Prometheus;

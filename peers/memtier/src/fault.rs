@@ -1,6 +1,6 @@
 //! Errors of the command line: text and exit code of each.
 
-use job::{ToolMessage, UsageError};
+use cli::job::{ToolMessage, UsageError};
 
 use super::option_list::short_usage;
 

@@ -44,8 +44,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::as_keystorm::in_own_words;
+use cli::job::{FrontEnd, Intent, UsageError};
 use cli::ks_options;
-use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 
 use fault::{Fault, check_error};
@@ -168,7 +168,7 @@ fn version() -> String {
 
 #[cfg(test)]
 mod golden {
-    use job::FrontEnd;
+    use cli::job::FrontEnd;
     use report::conformance;
 
     /// After an intended change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` rewrites the file.

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use console::diagnostics::{self, ClosedPipe};
-use console::http::HttpServer;
-use console::report_file::{self, ReportFile};
-use job::{RunMonitor, ToolOutput};
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::console::http::HttpServer;
+use cli::console::report_file::{self, ReportFile};
+use cli::job::{RunMonitor, ToolOutput};
 use report::{Format, Summary};
 use workload::Plan;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use console::diagnostics::{self, ClosedPipe};
-use job::{End, RunMonitor};
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::job::{End, RunMonitor};
 use measure::{Ending, ErrorCounts, Negotiated, Tally};
 use report::Run;
 use runner::{FailedRequests, Observer, Snapshot};

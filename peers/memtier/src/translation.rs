@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use cli::job::{Intent, Job, ToolMessage};
 use cli::run::Tool;
 use host::affinity;
-use job::{Intent, Job, ToolMessage};
 use report::Persona;
 
 use super::address;
@@ -152,7 +152,7 @@ fn oversubscribed(threads: u32) -> Option<String> {
 /// The plans of a job as text.
 pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
     let plans = job.plans.iter().chain(&job.last);
-    Intent::plans(plans).map_err(|job::UsageError(why)| check_error(why))
+    Intent::plans(plans).map_err(|cli::job::UsageError(why)| check_error(why))
 }
 
 /// A text on standard output and nothing else.

@@ -1,8 +1,8 @@
 //! `--data-verify`: what was written is read again by one connection, and compared with the file.
 
 use anyhow::Result;
-use console::diagnostics::{self, ClosedPipe};
-use job::RunMonitor;
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
 use spec::values::{Count, Threads};

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use console::http::{HttpRequest, HttpResponse, HttpServer};
-use console::metrics;
-use job::MetricsAt;
+use cli::console::http::{HttpRequest, HttpResponse, HttpServer};
+use cli::console::metrics;
+use cli::job::MetricsAt;
 use runner::LiveRate;
 
 use crate::layout::{Metrics, Snapshot};
@@ -144,7 +144,7 @@ impl Admin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use job::Intent;
+    use cli::job::Intent;
 
     fn status(shared: &AdminState, method: &str, path: &str) -> String {
         shared.answer(&HttpRequest::new(method, path)).status[..3].to_owned()

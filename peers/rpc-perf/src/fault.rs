@@ -1,6 +1,6 @@
 //! Why a file is not carried out, with the exit code that scripts know.
 
-use job::{ToolMessage, UsageError};
+use cli::job::{ToolMessage, UsageError};
 
 /// Reason why a file is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,8 +26,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::as_keystorm::in_own_words;
+use cli::job::{FrontEnd, Intent, UsageError};
 use cli::workload_file::read_text;
-use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 
 use config::Config;

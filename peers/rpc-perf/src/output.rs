@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use console::diagnostics::{self, ClosedPipe};
-use console::print;
-use job::{End, RunMonitor, ToolOutput};
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::console::print;
+use cli::job::{End, RunMonitor, ToolOutput};
 use measure::Ending;
 use report::{Format, Run, Summary};
 use runner::{INTERVAL_NS, LiveRate, Observer, Snapshot};

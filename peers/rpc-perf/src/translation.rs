@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cli::job::Job;
 use cli::run::Tool;
-use job::Job;
 use report::Persona;
 use spec::values::{
     Count, Milliseconds, OnErrorArg, ProtocolArg, Seconds, Threads, WindowArg, YesNo,

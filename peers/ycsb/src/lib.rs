@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::as_keystorm::in_own_words;
-use job::{FrontEnd, Intent, UsageError};
+use cli::job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 use report::Persona;
 
@@ -90,7 +90,7 @@ docs/ycsb.md lists the differences from YCSB.
 
 #[cfg(test)]
 mod golden {
-    use job::FrontEnd;
+    use cli::job::FrontEnd;
     use report::conformance;
 
     /// After an intended change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` rewrites the file.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use cli::job::{Job, UsageError};
 use cli::run::Tool;
-use job::{Job, UsageError};
 use spec::values::{Count, Milliseconds, OnErrorArg, Positive, ProtocolArg, Seconds};
 use spec::{Jitter, LoadSpec, PreparedLoad, Rate, RetryOptions, Times};
 use workload::derived::CheckedValues;

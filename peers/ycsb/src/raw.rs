@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use console::{diagnostics, print};
+use cli::console::{diagnostics, print};
 use report::Run;
 
 use super::properties::Properties;

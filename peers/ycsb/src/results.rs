@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use job::Job;
+use cli::job::Job;
 use runner::INTERVAL_NS;
 
 use super::arguments::Arguments;

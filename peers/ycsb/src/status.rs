@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use console::{diagnostics, print};
-use job::{RunMonitor, ToolOutput};
+use cli::console::{diagnostics, print};
+use cli::job::{RunMonitor, ToolOutput};
 use measure::Tally;
 use report::{Format, Run};
 use runner::{Observer, Snapshot};

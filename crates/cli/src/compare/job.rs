@@ -8,7 +8,7 @@ use report::Metric;
 use report::slo::Slo;
 use workload::Plan;
 
-use job::{ClientFleet, Output};
+use crate::job::{ClientFleet, Output};
 
 use crate::replay::ReplayedSides;
 

@@ -30,11 +30,10 @@ use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
-use super::deliver;
 use super::replay::ReplayedSides;
 use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
-use super::{Intent, Job, UsageError, help};
+use super::{Intent, Job, UsageError, deliver, help};
 use arguments::{
     CompareOptions, DisturbedPolicy, NAMED, SERVER_OPTIONS, SINGLE_SERVER_OPTIONS, TERMS_OPTIONS,
     TermsOptions, explained,

@@ -7,11 +7,10 @@ use lab::TypedLine;
 use lab::words::{TypedOption, words_of};
 use naming::CLUSTER;
 
-use super::super::UsageError;
 use super::super::front::command;
 use super::super::replay::{REFUSED, RecordOptions, ReplayedSides, recorded};
-use super::super::run;
 use super::super::suggestions::{self, named};
+use super::super::{UsageError, run};
 use super::words::takes;
 use super::{NAME, usage};
 

@@ -5,10 +5,9 @@ use std::ffi::OsString;
 use lab::{Arity, TypedLine};
 use workload::redis_commands;
 
-use super::super::deliver;
 use super::super::experiment::{command_line as shown, takes_of};
-use super::super::run;
 use super::super::side::{self, Side, Word};
+use super::super::{deliver, run};
 use super::arguments::explained;
 
 /// Splits the words before the command into names of servers or files, and the others. The first two words that

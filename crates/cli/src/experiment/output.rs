@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::job::{MetricsAt, PageOptions, UsageError};
 use clap::Args;
-use job::{MetricsAt, PageOptions, UsageError};
 
 use crate::outputs::check_files_distinct;
 

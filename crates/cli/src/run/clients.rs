@@ -1,8 +1,8 @@
 //! Options of a load that several clients put on.
 
+use crate::job::ClientFleet;
 use clap::ValueEnum;
 use fleet::{On, OnLoss};
-use job::ClientFleet;
 use workload::{Endpoint, Plan};
 
 use spec::values::count;

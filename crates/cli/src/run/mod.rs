@@ -23,12 +23,10 @@ use spec::values::Seconds;
 use spec::write::settings;
 use spec::{KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect};
 
-use super::connect;
 use super::deliver::{Finish, delivery_load};
-use super::help;
 use super::ks_options::{PREFIX, check_output};
 use super::suggestions::{self, explained};
-use super::{FrontEnd, Intent, Job, UsageError, VerdictTo};
+use super::{FrontEnd, Intent, Job, UsageError, VerdictTo, connect, help};
 pub(super) use options::Options;
 
 /// Returns the options of a run, for front ends that have others as well.

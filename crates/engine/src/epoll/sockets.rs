@@ -9,8 +9,7 @@ use mio::unix::SourceFd;
 
 use super::{Connection, Epoll, READ_MAX, Readiness, State, interest, token};
 use crate::discard::{SHORT_READ, discard};
-use crate::stamps;
-use crate::{ConnId, Engine, Event, Reason};
+use crate::{ConnId, Engine, Event, Reason, stamps};
 
 impl Epoll {
     /// Queues a connection after those that are ready.

@@ -1,9 +1,8 @@
 //! Files of certificates and keys: read from their paths, or given with their content.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::fs;
 use std::path::PathBuf;
+use std::{fmt, fs};
 
 use openssl::x509::X509;
 

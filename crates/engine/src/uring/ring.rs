@@ -1,12 +1,11 @@
 //! The two queues shared with the kernel, and this engine's operations in them.
 #![allow(unsafe_code)]
 
-use std::io;
 use std::ops::Range;
 use std::os::fd::RawFd;
-use std::ptr;
 use std::sync::atomic::AtomicU8;
 use std::time::Duration;
+use std::{io, ptr};
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fixed, RecvMsgOut, SubmitArgs, Timespec};

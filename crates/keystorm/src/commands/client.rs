@@ -4,16 +4,15 @@
 //! another, and stops the load when its input ends, so that no load outlives the coordinator.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use anyhow::{Result, anyhow};
+use cli::job::End;
 use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
-use job::End;
 use measure::{Deliveries, Ending, Point, Tally};
 use report::{Record, Run, Summary};
 use runner::{Barrier, ExchangeObserver, Observer, Progress, ReceivedPage, Snapshot};

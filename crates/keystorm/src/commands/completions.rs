@@ -3,8 +3,8 @@
 use clap::Parser;
 use clap_complete::Shell;
 use cli::front::{Front, command, with_options};
+use cli::job::{Intent, UsageError};
 use cli::tree::tree;
-use job::{Intent, UsageError};
 
 /// Prints a shell script that completes keystorm's options and subcommands.
 #[derive(Debug, Parser)]

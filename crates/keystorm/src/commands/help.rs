@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
-use job::End;
+use cli::job::End;
 
 use crate::commands::run;
 use crate::experiment::terminal::Terminal;

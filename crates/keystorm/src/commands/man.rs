@@ -7,9 +7,9 @@ use anyhow::Context;
 use clap::{Command, Parser};
 use clap_mangen::Man;
 use cli::front::{Front, command, with_options};
+use cli::job::{End, Intent, UsageError};
 use cli::suggestions::{nearest, one_of};
 use cli::tree::tree;
-use job::{End, Intent, UsageError};
 
 use super::run;
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
+use cli::console::result_file::ResultFile;
 use cli::front::{Front, command, with_options};
+use cli::job::{DistributionDetail, End, Intent, PageOptions, UsageError};
 use cli::outputs::{check_files_distinct, format_name};
-use console::result_file::ResultFile;
-use job::{DistributionDetail, End, Intent, PageOptions, UsageError};
 use report::{Record, Summary};
 use spec::values::count_in;
 

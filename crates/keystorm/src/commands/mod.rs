@@ -28,7 +28,7 @@ pub(crate) mod suite;
 pub(crate) mod survey;
 pub(crate) mod sweep;
 
-use job::FrontEnd;
+use cli::job::FrontEnd;
 
 /// The commands but a run, a row each: name, options and how it is carried out. Dispatch, help, man pages and
 /// completions come from it; a test holds the list of the Python package against it.
@@ -60,7 +60,7 @@ pub(crate) const COMMANDS: &[&dyn FrontEnd] = &[
 
 /// An error in a command line that a command composed itself: the run has failed, and the user made no
 /// mistake.
-fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {
+fn usage_error(cli::job::UsageError(text): cli::job::UsageError) -> anyhow::Error {
     anyhow::anyhow!(text)
 }
 
@@ -170,7 +170,7 @@ mod tests {
         ] {
             let words = line.split(' ').map(Into::into).collect();
             let refused = cli::parse(&[], "keystorm".as_ref(), words).err();
-            let text = refused.map(|job::UsageError(text)| text).unwrap_or_default();
+            let text = refused.map(|cli::job::UsageError(text)| text).unwrap_or_default();
             let message = text.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
             assert!(message.contains(tip), "{line}: {text}");
         }
@@ -193,7 +193,7 @@ mod tests {
         let explained = |name: &str| {
             let words = ["help", name].map(Into::into).to_vec();
             match cli::parse(&[], "keystorm".as_ref(), words) {
-                Ok(job::Intent::Read(page)) => Some(page),
+                Ok(cli::job::Intent::Read(page)) => Some(page),
                 _ => None,
             }
         };

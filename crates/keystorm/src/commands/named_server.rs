@@ -1,7 +1,7 @@
 //! The server that a command looks at, named in one word or by the options of a run.
 
 use clap::Args;
-use job::UsageError;
+use cli::job::UsageError;
 use spec::values::port;
 use spec::{Dialect, ServerOptions, TlsArgs, Uri, protocol, target, tls};
 use workload::{ProtocolKind, Target};

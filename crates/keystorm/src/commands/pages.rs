@@ -1,17 +1,17 @@
 //! Writing of pages and their charts to files.
 //!
-//! The content of a page is made in the crate `page`.
+//! The content of a page is made in `report::page`.
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use console::result_file::ResultFile;
-use job::PageOptions;
+use cli::console::result_file::ResultFile;
+use cli::job::PageOptions;
 use naming::{HTML, SVG};
-use page::Page;
-use page::runs::Source;
 use report::Run;
+use report::page::Page;
+use report::page::runs::Source;
 
 /// Places of a page and its charts.
 pub(crate) struct Pages {
@@ -40,7 +40,7 @@ impl Pages {
     /// # Errors
     /// Returns an error if it cannot be written.
     pub(crate) fn write_page(&self, page: &Page) -> Result<()> {
-        self.html.as_ref().map_or(Ok(()), |place| place.write(page::html(page).as_bytes()))
+        self.html.as_ref().map_or(Ok(()), |place| place.write(report::page::html(page).as_bytes()))
     }
 
     /// Writes every chart of the page as SVG if requested, and returns the names of the files.
@@ -50,9 +50,9 @@ impl Pages {
     pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
         let Some(dir) = &self.svg else { return Ok(Vec::new()) };
         let mut written = Vec::new();
-        for (name, chart) in page::pictures(page) {
+        for (name, chart) in report::page::pictures(page) {
             let path = dir.join(format!("{name}.svg"));
-            ResultFile::new(SVG, &path)?.write(page::svg(&chart).as_bytes())?;
+            ResultFile::new(SVG, &path)?.write(report::page::svg(&chart).as_bytes())?;
             written.push(path);
         }
         Ok(written)
@@ -71,5 +71,5 @@ impl Pages {
 
 /// The page of one job's tests.
 pub(crate) fn page_of(runs: &[Run], complete: bool) -> Page {
-    page::runs::page(&[Source { name: String::new(), runs, complete }])
+    report::page::runs::page(&[Source { name: String::new(), runs, complete }])
 }

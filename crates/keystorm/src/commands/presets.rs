@@ -2,8 +2,8 @@
 
 use clap::Parser;
 use cli::front::{Front, command, with_options};
+use cli::job::{Intent, UsageError};
 use cli::presets::{list, source};
-use job::{Intent, UsageError};
 
 /// Lists the presets of --workload, or prints the file of one. The file says where its figures come
 /// from; copy it to make a workload of your own.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Parser;
+use cli::console::diagnostics;
 use cli::experiment::{job, with_those_of_a_run, with_words};
 use cli::front::{Front, command};
+use cli::job::{End, Intent, Job, UsageError};
 use cli::replay::{REFUSED, RecordOptions, recorded};
-use console::diagnostics;
-use job::{End, Intent, Job, UsageError};
 use lab::TypedLine;
 use replay::{PrefillPlan, Scan, Speed, Traffic};
 use trace::{Losses, Stamps};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use clap::Parser;
+use cli::console::diagnostics::Asides;
+use cli::console::print::{self, Printer};
 use cli::front::{Front, command, with_options};
+use cli::job::{DistributionDetail, End, Intent, Output, PageOptions, UsageError};
 use cli::outputs::{check_files_distinct, format_name};
-use console::diagnostics::Asides;
-use console::print::{self, Printer};
-use job::{DistributionDetail, End, Intent, Output, PageOptions, UsageError};
-use page::runs::Source;
+use report::page::runs::Source;
 use report::{FormatOptions, LoadedRecord, Record, Summary};
 use workload::streams;
 
@@ -101,10 +101,10 @@ fn show(job: &Options) -> Result<End> {
     if !job.pages.any() {
         return Ok(End::Complete);
     }
-    let page = page::runs::page(&sources(&loaded));
+    let page = report::page::runs::page(&sources(&loaded));
     let written = pages.write(&page)?;
     if to_stdout {
-        return say(&page::html(&page));
+        return say(&report::page::html(&page));
     }
     if job.format.is_none() && std::io::stdout().is_terminal() {
         let line =

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, ValueEnum};
+use cli::console::diagnostics;
 use cli::front::{Front, command, with_options};
-use console::diagnostics;
+use cli::job::{End, Intent};
 use host::affinity;
-use job::{End, Intent};
 use sink::{BULK_MAX, EngineChoice, Listener, MemcacheReplies, Replies};
 use spec::values::{Cpus, count_in, ip, port};
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use anyhow::{Context, Result, anyhow, bail};
-use console::diagnostics;
+use cli::console::diagnostics;
 use host::Address;
 use wire::cluster::{Role, Topology, slot_of};
 use wire::resp::Value;

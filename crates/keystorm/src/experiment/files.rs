@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use cli::console::live_page::{LivePage, LiveWatch};
+use cli::console::result_file::ResultFile;
 use cli::experiment::ExperimentOptions;
-use console::live_page::{LivePage, LiveWatch};
-use console::result_file::ResultFile;
+use cli::job::{MetricsAt, PageOptions};
 use host::ServerFacts;
-use job::{MetricsAt, PageOptions};
-use page::Page;
+use report::page::Page;
 use workload::Plan;
 
 use super::progress::Progress;

@@ -8,12 +8,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Error, Result};
+use cli::console::diagnostics::{self, Diagnostics};
 use cli::experiment::ExperimentOptions;
-use console::diagnostics::{self, Diagnostics};
-use job::{End, Job};
+use cli::job::{End, Job};
 use lab::Findings;
-use page::Block;
 use report::Run;
+use report::page::Block;
 use workload::Plan;
 
 use super::files::Files;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use console::diagnostics::{self, ClosedPipe};
+use cli::console::diagnostics::{self, ClosedPipe};
 use host::machine::{Delays, Intrinsic};
 
 /// Duration; long enough to meet programs that run ten times a second.

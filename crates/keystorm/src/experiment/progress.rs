@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use console::bar::{self, Bar};
-use console::live_page::LiveWords;
+use cli::console::bar::{self, Bar};
+use cli::console::live_page::LiveWords;
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use job::UsageError;
+use cli::job::UsageError;
 use serde::de::DeserializeOwned;
 
 /// Size in bytes of the largest file that is read.

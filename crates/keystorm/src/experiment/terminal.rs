@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
-use page::{Block, Chart, Table, Tone, Verdict, term};
+use report::page::{Block, Chart, Table, Tone, Verdict, term};
 
 use crate::commands::run::say;
 

@@ -20,10 +20,8 @@ use wire::cluster::{Role, Topology};
 use wire::resp::Value;
 use workload::{Endpoint, Plan, ProtocolKind, Target};
 
-use crate::password;
-use crate::replicas;
 use crate::sentinel::Sentinels;
-use crate::tls;
+use crate::{password, replicas, tls};
 use address::known_as;
 pub(crate) use address::{first_that_answers, login, resolve};
 use start::{kind, pinned, spawn};

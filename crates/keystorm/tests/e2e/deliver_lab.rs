@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 
-use job::FrontEnd;
+use cli::job::FrontEnd;
 use serde_json::Value;
 
 use crate::compare::{address, compare};
@@ -168,7 +168,7 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
     let plans = |line: &str| {
         let words = shell_words::split(line.strip_prefix("deliver ").unwrap()).unwrap();
         match cli::deliver::FRONT.parse(None, words.into_iter().map(OsString::from).collect()) {
-            Ok(job::Intent::Run(job)) => job.plans,
+            Ok(cli::job::Intent::Run(job)) => job.plans,
             _ => panic!("{line}"),
         }
     };

@@ -4,7 +4,7 @@
 //! (`INFO commandstats`), never read from what keystorm prints.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-#[path = "../../../page/tests/pages/browser.rs"]
+#[path = "../../../report/tests/pages/browser.rs"]
 mod browser;
 #[path = "../../../engine/tests/conformance/certificates.rs"]
 mod certificates;

@@ -221,7 +221,7 @@ fn shares_without_one_that_is_lost_add_up_and_every_layout_says_so() {
     // Alone, a share is measured by what was its own.
     let record = report::Record::from_json(&fs::read(&files[0]).unwrap()).unwrap();
     let run = record.load().unwrap().runs.remove(0);
-    let chart = page::runs::throughput_over_time("", &run);
+    let chart = report::page::runs::throughput_over_time("", &run);
     let asked = chart.series.iter().find(|series| series.name == "requested").unwrap();
     assert!(asked.points.iter().all(|point| (point.y - 100.0).abs() < 1.0), "{:?}", asked.points);
     let merge = |more: &[&str]| {

@@ -116,9 +116,11 @@ fn a_survey_has_a_page_with_charts() {
     assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
     let survey = SURVEYED.survey();
-    let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
+    let charts: Vec<report::page::Chart> =
+        survey.chapters.iter().flat_map(|c| c.charts()).collect();
     assert_eq!(charts.len(), 11, "one a chapter, and two of sizes and of connections");
-    let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
+    let points =
+        |chart: &report::page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
     let charts: Vec<(&str, Vec<usize>)> =
         charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();
     browser::holds(html, &charts);

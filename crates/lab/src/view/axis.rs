@@ -1,7 +1,7 @@
 //! Names of axes, and their units.
 
 use naming::{CONNECTIONS, DURATION, KEY_RANGE, OptionId, PIPELINE, RATE, REQUESTS, SIZE, THREADS};
-use page::Unit;
+use report::page::Unit;
 
 const LOAD_OPTIONS: [(OptionId, &str, Unit); 8] = [
     (CONNECTIONS, "connections", Unit::Count),

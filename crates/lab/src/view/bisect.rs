@@ -1,6 +1,6 @@
 //! The search for a commit as a table and a page.
 
-use page::{Block, Page, Section, Table, Verdict};
+use report::page::{Block, Page, Section, Table, Verdict};
 
 use super::incomplete;
 use crate::Findings;

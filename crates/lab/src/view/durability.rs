@@ -1,9 +1,9 @@
 //! The cost of crashes as a table, a chart and a page.
 
-use page::{
+use report::grouped;
+use report::page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
-use report::grouped;
 use serde_json::Value;
 use statistics::{Interval, Share};
 use workload::quantity::{counted, noun};

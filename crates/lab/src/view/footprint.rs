@@ -1,6 +1,6 @@
 //! Memory of keys, as tables, a chart and a page.
 
-use page::{
+use report::page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
     sentence,
 };
@@ -341,7 +341,7 @@ mod tests {
             verdict.text.contains("177 bytes in redis 7, 192 bytes in memcached"),
             "{verdict:?}"
         );
-        let html = page::html(&footprint.page("again"));
+        let html = report::page::html(&footprint.page("again"));
         assert!(html.contains("hashtable") && html.contains("Incomplete"));
     }
 
@@ -356,7 +356,7 @@ mod tests {
         }
         let line = "hash:1x1, set:1x2: not measured in memcached 1.6: memcached has strings only";
         assert_eq!(footprint.left_out(), [line]);
-        assert!(page::html(&footprint.page("again")).contains(line));
+        assert!(report::page::html(&footprint.page("again")).contains(line));
         assert_eq!(footprint.table().rows[2][4], "–");
     }
 

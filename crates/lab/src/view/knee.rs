@@ -1,7 +1,7 @@
 //! Response time against throughput of a sweep, with the target and the knees.
 
 use naming::{CONNECTIONS, OptionId, RATE};
-use page::{Chart, DataPoint, Guide};
+use report::page::{Chart, DataPoint, Guide};
 use report::slo::{Outcome, Slo};
 
 use super::limited;

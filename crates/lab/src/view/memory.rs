@@ -1,8 +1,10 @@
 //! A workload at several limits of memory, as a table, charts and a page.
 
 use naming::RATE;
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
+use report::page::{
+    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
@@ -115,7 +117,7 @@ impl MemoryCurve {
             text
         };
         let headline = format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit);
-        Some(Verdict::new(headline, page::sentence(&text)))
+        Some(Verdict::new(headline, report::page::sentence(&text)))
     }
 
     /// Hit ratios that were not steady when measured, a sentence each.
@@ -189,7 +191,7 @@ impl Findings for MemoryCurve {
         lede.extend(self.verdict());
         let moving = self.moving();
         if !moving.is_empty() {
-            let text = page::sentence(&moving.join(". "));
+            let text = report::page::sentence(&moving.join(". "));
             let told = Verdict::new("Not every hit ratio has settled", text);
             lede.push(Verdict { tone: Tone::Warning, ..told });
         }

@@ -13,7 +13,7 @@ mod suite;
 mod survey;
 mod sweep;
 
-use page::{Block, Page, Section, Tone, Verdict, sentence};
+use report::page::{Block, Page, Section, Tone, Verdict, sentence};
 
 use report::{CountUnit, Metric};
 
@@ -72,12 +72,12 @@ fn page(
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
     }
     if let Some(first) = &runs.first {
-        let product = page::runs::product(first);
+        let product = report::page::runs::product(first);
         if !title.to_lowercase().contains(&product.to_lowercase()) {
             page.title = format!("{title} on {product}");
         }
-        page.versions = page::runs::versions(first);
-        let (byline, facts) = page::runs::about(std::slice::from_ref(first));
+        page.versions = report::page::runs::versions(first);
+        let (byline, facts) = report::page::runs::about(std::slice::from_ref(first));
         page.byline = byline;
         let text = "Those of the first run; the others differ from it in the options that varied.";
         let text = Block::Text(text.to_owned());

@@ -1,7 +1,9 @@
 //! Work for each request, as tables, charts and a page.
 
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::compare::GateState;
+use report::page::{
+    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
 
 use super::{incomplete, warnings};
 use crate::Findings;
@@ -309,7 +311,7 @@ pub(crate) mod tests {
         assert_eq!(functions.rows[0], ["[server]", "2,000", "66.6", "–"]);
         assert_eq!(functions.rows[1], ["lookupKey", "1,005", "33.4", "1,005"]);
         assert!(profile.notes()[0].contains("-g, not stripped"), "{:?}", profile.notes());
-        let html = page::html(&profile.page("again"));
+        let html = report::page::html(&profile.page("again"));
         assert!(html.contains("lookupKey") && html.contains("Incomplete") && html.contains("<svg"));
         assert!(profile.is_conclusive() && !profile.is_empty());
         assert!(

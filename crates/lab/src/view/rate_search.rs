@@ -1,12 +1,11 @@
 //! A search as tables, a chart and a page.
 
-use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+use report::page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
-use crate::SearchOutcome;
 use crate::csv::Csv;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
-use crate::{Document, Findings};
+use crate::{Document, Findings, SearchOutcome};
 use report::slo::{Bound, Judgement, Measure, Outcome};
 
 /// Describes one trial by itself; with too few requests, its measurements.

@@ -1,7 +1,9 @@
 //! A suite as tables, charts and a page; two suites as one table.
 
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
+use report::page::{
+    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;

@@ -1,7 +1,7 @@
 //! A survey as tables, charts and a page.
 
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 use report::CountUnit;
+use report::page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::figures::{Figures, disturbed};
@@ -214,7 +214,7 @@ impl Survey {
     #[must_use]
     pub fn title(&self) -> String {
         let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {
-            let product = page::runs::product(run);
+            let product = report::page::runs::product(run);
             let mut letters = product.chars();
             letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
         });
@@ -374,9 +374,9 @@ mod tests {
         );
         assert_eq!(transport.remarks(), ["unix socket against TCP: SET -P 1 ×2.50."]);
         let chart = &transport.charts()[0];
-        assert!(matches!(&chart.kind, page::ChartKind::Bars(names) if names.len() == 1));
+        assert!(matches!(&chart.kind, report::page::ChartKind::Bars(names) if names.len() == 1));
         assert_eq!(chart.points_shown(), 2);
-        assert!(page::svg(chart).contains("limited by: server: busy"));
+        assert!(report::page::svg(chart).contains("limited by: server: busy"));
     }
 
     #[test]
@@ -390,6 +390,6 @@ mod tests {
         assert!(chapter.charts().is_empty());
         let mut survey = Survey::new(true, 1.0);
         survey.chapters.push(chapter);
-        assert!(page::html(&survey.page("again")).contains("no such server"));
+        assert!(report::page::html(&survey.page("again")).contains("no such server"));
     }
 }

@@ -1,6 +1,6 @@
 //! A sweep as a table, charts and a page.
 
-use page::{
+use report::page::{
     Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 
@@ -356,12 +356,12 @@ pub(super) mod tests {
             assert_eq!(chart.points_shown(), 6, "{}", chart.title);
             let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();
             assert_eq!(names, ["--engine uring", "--engine epoll"]);
-            assert!(page::svg(chart).contains("limited by: server: busy"));
+            assert!(report::page::svg(chart).contains("limited by: server: busy"));
         }
         let mut names_only = sweep();
         names_only.axes.truncate(1);
         names_only.points.iter_mut().for_each(|row| row.settings.truncate(1));
-        assert!(matches!(names_only.charts()[0].kind, page::ChartKind::Bars(_)));
+        assert!(matches!(names_only.charts()[0].kind, report::page::ChartKind::Bars(_)));
     }
 
     #[test]
@@ -372,9 +372,11 @@ pub(super) mod tests {
             page.lede[1].headline.contains("30,000 requests/s with --engine uring -c 100")
                 || page.lede[1].headline.contains("30,000 requests/s with --engine epoll -c 100")
         );
-        assert!(page::html(&page).contains("keystorm sweep -c 1..100"));
+        assert!(report::page::html(&page).contains("keystorm sweep -c 1..100"));
         assert_eq!(page.title, "SET: throughput and response time by --engine and connections");
-        assert!(page::pictures(&page).iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
+        assert!(
+            report::page::pictures(&page).iter().all(|(_, chart)| chart.of.starts_with("SET: "))
+        );
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
         runs.for_each(|run| {

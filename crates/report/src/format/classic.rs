@@ -5,9 +5,8 @@
 
 use std::io::{self, Write};
 
-use crate::distribution;
 use crate::quantity::msec_at_most;
-use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, distribution};
 
 /// See the file's head.
 #[derive(Default)]

@@ -10,11 +10,10 @@ use workload::Plan;
 
 use super::threads::ThreadUse;
 use super::wait_causes::Causes;
-use crate::Failures;
 use crate::deliveries::backlog;
 use crate::outages::server_name;
 use crate::schedule::ScheduleFigures;
-use crate::{SpanFigures, SpanParts};
+use crate::{Failures, SpanFigures, SpanParts};
 
 /// All figures that the rules use.
 #[derive(Debug, Clone, Default)]

@@ -22,8 +22,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{self, Row, row};
-use crate::quantity;
-use crate::random;
+use crate::{quantity, random};
 
 /// Draws sizes.
 pub trait SizeDraw: Send + Sync {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use job::MetricsAt;
+use crate::job::MetricsAt;
 use report::slo::Slo;
 use spec::values::seconds;
 

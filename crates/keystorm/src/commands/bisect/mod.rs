@@ -12,11 +12,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::console::diagnostics;
+use cli::console::result_file::ResultFile;
 use cli::experiment::{with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use console::diagnostics;
-use console::result_file::ResultFile;
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::profile::{Counts, aligned};
 use lab::{Bisect, Findings};
 use measure::Ending;

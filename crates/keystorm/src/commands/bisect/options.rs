@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use cli::compare::metric_of;
 use cli::experiment::{ExperimentOptions, job, names_length};
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::TypedLine;
 use lab::words::TypedOption;
 use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLOAD};

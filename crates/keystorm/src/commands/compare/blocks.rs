@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use cli::compare::CompareJob;
-use console::diagnostics;
-use console::live::LiveDisplay;
-use console::metrics::ObserverPair;
-use job::End;
+use cli::console::diagnostics;
+use cli::console::live::LiveDisplay;
+use cli::console::metrics::ObserverPair;
+use cli::job::End;
 use measure::Ending;
 use report::compare::RunDigest;
 use report::{Cause, Disturbance, LiveLine, Run};

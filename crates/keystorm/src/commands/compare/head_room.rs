@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use job::End;
+use cli::job::End;
 use lab::head_room::{SpeedTrials, speed_range};
 use lab::{RateOutcome, Search};
 use measure::Ending;

@@ -19,9 +19,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, bail};
 use cli::compare::{CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides};
+use cli::console::diagnostics::{self, Diagnostics};
 use cli::front::Front;
-use console::diagnostics::{self, Diagnostics};
-use job::{End, Intent};
+use cli::job::{End, Intent};
 use lab::survey::Machine;
 use lab::terms::Pins;
 use report::compare::{self, Comparison, GateState};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cli::compare::CompareJob;
+use cli::console::diagnostics;
+use cli::job::End;
 use cli::replay::ReplayedSides;
-use console::diagnostics;
-use job::End;
 use report::compare::{Comparison, ReplayedTraffic};
 use workload::{Plan, PlanParts, quantity};
 

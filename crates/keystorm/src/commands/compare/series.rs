@@ -2,7 +2,7 @@
 //! full speed.
 
 use anyhow::Result;
-use job::End;
+use cli::job::End;
 use report::Run;
 use report::compare::{self, Comparison};
 

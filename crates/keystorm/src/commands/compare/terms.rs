@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use cli::compare::{CompareJob, TermsSides};
-use console::diagnostics;
-use job::{End, UsageError};
+use cli::console::diagnostics;
+use cli::job::{End, UsageError};
 use lab::survey::Machine;
 use lab::terms::{PairedLoad, Side, Table, TermKind};
 use report::compare::{

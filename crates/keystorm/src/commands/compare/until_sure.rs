@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use cli::compare::UntilSure;
-use console::diagnostics;
-use job::End;
+use cli::console::diagnostics;
+use cli::job::End;
 use report::compare::{TestComparison, Width, next_blocks};
 
 use super::blocks::{BlockResult, Blocks, Taken};

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use cli::compare::{CompareJob, Sides};
-use console::diagnostics;
-use job::Output;
-use page::{Block, Tone, comparison};
+use cli::console::diagnostics;
+use cli::job::Output;
 use report::compare::{self, ComparedTest, Comparison, RateCurve, Table};
+use report::page::{Block, Tone, comparison};
 
 use crate::commands::run::say;
 use crate::experiment::files::Files;

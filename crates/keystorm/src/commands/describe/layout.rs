@@ -1,7 +1,7 @@
 //! A description as a page, whose text is also shown in a terminal.
 
-use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
 use report::grouped;
+use report::page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
 use trace::Losses;
 use trace::describe::{Description, Percentiles, Zipf};
 use workload::quantity::{counted, noun};
@@ -66,7 +66,7 @@ fn meaning(of: &Description) -> String {
         }
         None => {}
     }
-    report::escape(page::sentence(&text))
+    report::escape(report::page::sentence(&text))
 }
 
 /// Returns whether the keys of each pattern are equally likely, as far as patterns show it.
@@ -331,7 +331,7 @@ fn misses(of: &Description) -> Vec<Block> {
 }
 
 fn notes(of: &Description, losses: &Losses) -> Vec<String> {
-    let mut notes: Vec<String> = of.notes.iter().map(|note| page::sentence(note)).collect();
+    let mut notes: Vec<String> = of.notes.iter().map(|note| report::page::sentence(note)).collect();
     if of.stamps == "completion" && !of.memcache {
         notes.push(
             "MONITOR shows neither administrators' commands (CONFIG, BGSAVE), nor refused ones, nor replies."

@@ -10,11 +10,11 @@ use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow};
+use cli::console::result_file::ResultFile;
+use cli::console::{bar, diagnostics};
 use cli::front::{Front, command, with_options};
-use console::result_file::ResultFile;
-use console::{bar, diagnostics};
-use job::{End, Intent};
-use page::{Block, Page, term};
+use cli::job::{End, Intent};
+use report::page::{Block, Page, term};
 use trace::describe::{Describer, Description};
 use trace::{Event, OpenOptions, ReadError};
 

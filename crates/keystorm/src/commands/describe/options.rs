@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use cli::job::{PageOptions, UsageError};
 use cli::outputs::check_files_distinct;
-use job::{PageOptions, UsageError};
 
 /// Describes recorded traffic: commands, keys, sizes, clients, rates, hot keys, dangerous commands
 /// and the miss ratio of a cache of any size. Records are files of `keystorm record`, the output of

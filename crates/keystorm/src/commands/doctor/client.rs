@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::job::End;
 use engine::Address;
-use job::End;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
 use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};

@@ -12,11 +12,11 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use clap::ArgMatches;
+use cli::console::diagnostics;
 use cli::front::{Front, command, with_matches};
-use console::diagnostics;
-use doctor::{Area, Evidence, Finding, Level};
+use cli::job::{End, Intent, UsageError};
+use host::doctor::{Area, Evidence, Finding, Level};
 use host::machine::{Delays, Intrinsic};
-use job::{End, Intent, UsageError};
 
 use self::options::Options;
 use crate::commands::run;
@@ -47,7 +47,7 @@ fn doctor(job: &Options) -> Result<End> {
     job.server.notes.iter().try_for_each(diagnostics::say)?;
     let (mut evidence, subject) = look(job);
     evidence.intrinsic = job.intrinsic.map(Intrinsic::measure);
-    let findings = doctor::examine(&evidence);
+    let findings = host::doctor::examine(&evidence);
     if job.json {
         run::say(&json(&evidence, &subject, &findings)?)?;
     } else {
@@ -70,14 +70,17 @@ fn look(job: &Options) -> (Evidence, String) {
             .and_then(|server| server.memcache_client(target).map(|client| (server, client)));
         let mut asked = asked.map_err(|error| unreached(&error));
         let from = asked.as_mut().map(|(server, client)| (&server.address, client));
-        let evidence =
-            doctor::gather::gather_memcache(from.map_err(|why| why.clone()), load, job.seconds);
+        let evidence = host::doctor::gather::gather_memcache(
+            from.map_err(|why| why.clone()),
+            load,
+            job.seconds,
+        );
         return (evidence, subject(asked.ok().map(|(server, _)| server)));
     }
     let asked = reached.and_then(|server| server.client(target).map(|client| (server, client)));
     let mut asked = asked.map_err(|error| unreached(&error));
     let from = asked.as_mut().map(|(server, client)| (&server.address, client));
-    let evidence = doctor::gather::gather(from.map_err(|why| why.clone()), load, job.seconds);
+    let evidence = host::doctor::gather::gather(from.map_err(|why| why.clone()), load, job.seconds);
     (evidence, subject(asked.ok().map(|(server, _)| server)))
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Parser};
 use cli::front::command;
+use cli::job::UsageError;
 use cli::suggestions::written;
-use doctor::Load;
-use job::UsageError;
+use host::doctor::Load;
 use spec::values::{count, seconds, seconds_in, signed, small_count};
 use workload::{Plan, ProtocolKind};
 
@@ -174,7 +174,7 @@ mod tests {
     use std::ffi::OsString;
 
     use cli::front::with_matches;
-    use job::Intent;
+    use cli::job::Intent;
 
     use super::*;
 

@@ -13,10 +13,10 @@ mod trial;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::console::diagnostics;
 use cli::experiment::{with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use console::diagnostics;
-use job::{End, Intent, UsageError};
+use cli::job::{End, Intent, UsageError};
 use lab::durability::{CrashKind, SettingResult};
 use lab::words::TypedLine;
 use lab::{Durability, Findings};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, VariedLoad};
+use cli::job::{Intent, Job, UsageError};
 use cli::suggestions;
-use job::{Intent, Job, UsageError};
 use lab::durability::{CrashKind, LANE, SETTINGS, Setting, SettingsFile, Target};
 use lab::words::TypedLine;
 use naming::{ARRIVALS, CONNECTIONS, CONTENT, CPUS, ON, OptionId, PIPELINE, RATE, SIZE, WINDOW};

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::job::Job;
 use host::{Address, Client, Questions, Transport, info_field};
-use job::Job;
 use lab::durability::{Crash, CrashKind, Setting};
 use measure::{Ending, LaneRecord, Measurement};
 use runner::{NoObserver, Observer, Snapshot};

@@ -4,8 +4,8 @@ use std::slice;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use console::diagnostics;
-use job::{End, Job};
+use cli::console::diagnostics;
+use cli::job::{End, Job};
 use lab::Findings;
 use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;

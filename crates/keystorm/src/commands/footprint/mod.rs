@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, bail};
 use cli::experiment::{LOAD_OPTIONS, REFUSED, with_those_of_a_run, with_words};
 use cli::front::{Front, command};
-use job::{End, Intent};
+use cli::job::{End, Intent};
 use lab::footprint::{FILLS, FootprintRow, Item, KeyBytes, Server, fills};
 use lab::{Findings, Footprint};
 use workload::Target;

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, names_test, refuse_address};
-use job::{Job, UsageError};
+use cli::job::{Job, UsageError};
 use lab::TypedLine;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;

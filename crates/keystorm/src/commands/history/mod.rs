@@ -1,6 +1,6 @@
 //! `keystorm history` and `keystorm compare --baseline`: a folder of saved runs over time.
 //!
-//! Entries, series and steps are defined in the crate `history`.
+//! Entries, series and steps are defined in `lab::history`.
 
 mod options;
 
@@ -10,13 +10,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use cli::compare::InconclusivePolicy;
+use cli::console::diagnostics;
 use cli::front::{Front, command, with_options};
-use console::diagnostics;
-use history::{Entry, Folder, Grouping, Judgement, Terms, series};
-use job::{End, Intent, UsageError};
-use page::Page;
+use cli::job::{End, Intent, UsageError};
+use lab::history::{Entry, Folder, Grouping, Judgement, Terms, series};
 use report::compare::GateState;
 use report::json::pretty;
+use report::page::Page;
 use serde_json::Value;
 
 use crate::commands::run::say;
@@ -68,10 +68,11 @@ fn history(options: &ReadingOptions) -> Result<End> {
         );
     }
     let all = series(&folder.entries, grouping(options));
-    let document = || history::document(&all, options.counts_disturbed());
-    let table = history::table(&all, options.counts_disturbed());
+    let document = || lab::history::document(&all, options.counts_disturbed());
+    let table = lab::history::table(&all, options.counts_disturbed());
     output.print(document, || Terminal::of_stdout().table(&table))?;
-    output.write(document, || history::page(&all, &folder.faults, options.counts_disturbed()))?;
+    output
+        .write(document, || lab::history::page(&all, &folder.faults, options.counts_disturbed()))?;
     Ok(End::Complete)
 }
 
@@ -87,7 +88,7 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
     if let Some(canary) = &job.canary {
         let canary = read(canary)?.entries;
         let all = entries.len();
-        entries = history::beside_canary(&entries, &canary);
+        entries = lab::history::beside_canary(&entries, &canary);
         let left_out = all - entries.len();
         if left_out > 0 {
             let of = workload::quantity::counted(all as u64, "run");
@@ -97,15 +98,15 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
         }
     }
     let (judged, terms) = judgements(job, &entries, &*newest);
-    let gate = history::gate(&judged, terms);
-    let sentences = history::sentences(&judged, terms);
-    let document = || history::judged(&judged, gate, &sentences);
+    let gate = lab::history::gate(&judged, terms);
+    let sentences = lab::history::sentences(&judged, terms);
+    let document = || lab::history::judged(&judged, gate, &sentences);
     output.print(document, || {
         let terminal = Terminal::of_stdout();
-        terminal.table(&history::judgement_table(&judged))?;
+        terminal.table(&lab::history::judgement_table(&judged))?;
         sentences.iter().try_for_each(|sentence| terminal.line(sentence))
     })?;
-    output.write(document, || history::judgement_page(&judged, terms))?;
+    output.write(document, || lab::history::judgement_page(&judged, terms))?;
     Ok(match (gate, job.inconclusive) {
         (GateState::Passed, _) | (GateState::Undecided, Some(InconclusivePolicy::Pass)) => {
             End::Complete
@@ -124,7 +125,7 @@ fn judgements<'j>(
     newest: &dyn Fn(&Entry) -> bool,
 ) -> (Vec<Judgement>, Terms<'j>) {
     let terms = terms(job);
-    (history::judge(&series(entries, grouping(&job.reading)), newest, terms), terms)
+    (lab::history::judge(&series(entries, grouping(&job.reading)), newest, terms), terms)
 }
 
 /// Filter of the entries to judge.
@@ -148,10 +149,10 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineOptions) -> Result<EntryFil
             let below = below.to_string_lossy().into_owned();
             entries.retain(|entry| entry.file != below);
         }
-        entries.extend(history::entries(&name, &loaded.runs)?);
+        entries.extend(lab::history::entries(&name, &loaded.runs)?);
         files.push(name);
     }
-    history::sort_by_time(entries);
+    lab::history::sort_by_time(entries);
     Ok(Box::new(move |entry| files.contains(&entry.file)))
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use cli::compare::{InconclusivePolicy, metric_of, percent};
+use cli::job::{PageOptions, UsageError};
 use cli::outputs::check_files_distinct;
-use job::{PageOptions, UsageError};
 use report::{KEPT, Metric};
 use spec::values::count_in;
 

@@ -5,10 +5,10 @@ use std::thread;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, anyhow};
-use console::diagnostics;
-use console::metrics::ObserverPair;
+use cli::console::diagnostics;
+use cli::console::metrics::ObserverPair;
+use cli::job::{End, Job, UsageError};
 use host::JournalKind;
-use job::{End, Job, UsageError};
 use lab::impact::{ActRecord, OWN_QUESTION, Outcome, Price};
 use lab::{Findings, Impact};
 use measure::Ending;

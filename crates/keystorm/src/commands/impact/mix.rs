@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
-use console::diagnostics;
-use job::{End, Job};
+use cli::console::diagnostics;
+use cli::job::{End, Job};
 use lab::impact::{MixRecord, REPLIES_MIN, Segment, SegmentResult, design};
 use lab::{Findings, Impact};
 use measure::Ending;

@@ -18,7 +18,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use cli::experiment::{with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use job::{End, Job};
+use cli::job::{End, Job};
 use lab::Impact;
 use lab::impact::SCHEMA;
 use naming::REQUESTS;

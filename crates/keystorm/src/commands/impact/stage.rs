@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use console::diagnostics;
+use cli::console::diagnostics;
 use host::{Address, Client, Patience, ServerProcess, Transport, info_field};
 use lab::impact::Condition;
 use wire::resp::Value;

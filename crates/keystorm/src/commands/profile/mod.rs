@@ -7,7 +7,7 @@ mod steps;
 use std::ffi::OsString;
 
 use cli::front::Front;
-use job::{Intent, UsageError};
+use cli::job::{Intent, UsageError};
 
 pub(crate) use counting::{Instrument, Instruments, Start};
 pub(crate) use options::counted_server;

@@ -7,7 +7,7 @@ use cli::experiment::{
     ExperimentOptions, REFUSED, job, names_test, with_those_of_a_run, with_words,
 };
 use cli::front::command;
-use job::{Intent, Job, UsageError};
+use cli::job::{Intent, Job, UsageError};
 use lab::TypedLine;
 use lab::words::TypedOption;
 use naming::{

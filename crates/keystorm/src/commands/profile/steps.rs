@@ -1,7 +1,7 @@
 //! Carrying out `keystorm profile`: every test on every server at two lengths, over several starts.
 
 use anyhow::{Result, bail};
-use job::End;
+use cli::job::End;
 use lab::profile::{Counts, Difference, ProfiledServer, ProfiledTest, Work, aligned};
 use lab::{Findings, Profile};
 use report::compare::{self, GateState};

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::console::bar::Bar;
+use cli::console::diagnostics;
 use cli::front::{Front, command, with_options};
-use console::bar::Bar;
-use console::diagnostics;
+use cli::job::{End, Intent};
 use host::Questions;
-use job::{End, Intent};
 use report::grouped;
 use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
 
@@ -102,7 +102,7 @@ fn summary(job: &Options, events: u64, bytes: u64, recorded: Duration) -> String
         "Recorded {} commands in {:.1} s: {} of {}{each}.\n",
         grouped(events as f64),
         recorded.as_secs_f64(),
-        page::Unit::Bytes.show(bytes as f64),
+        report::page::Unit::Bytes.show(bytes as f64),
         report::escape(job.output.display().to_string()),
     )
 }
@@ -325,12 +325,12 @@ impl<'r> Recorder<'r> {
                 return Some(EndReason::Failed(format!(
                     "{}: {} waited in the server's output buffer, more than --max-behind",
                     node.name,
-                    page::Unit::Bytes.show(behind as f64)
+                    report::page::Unit::Bytes.show(behind as f64)
                 )));
             }
             most = most.max(behind);
         }
-        let show = |bytes: u64| page::Unit::Bytes.show(bytes as f64);
+        let show = |bytes: u64| report::page::Unit::Bytes.show(bytes as f64);
         let words = format!(
             "{} commands, {} written, {} waiting in the server",
             grouped(self.progress.events.load(Ordering::Relaxed) as f64),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow};
-use console::diagnostics;
+use cli::console::diagnostics;
 use host::memcache::MemcacheClient;
 use host::{Client, Transport};
 use wire::resp::Value;

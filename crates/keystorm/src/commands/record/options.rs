@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::UsageError;
+use cli::job::UsageError;
 use spec::values::{seconds, seconds_in};
 use trace::Sample;
 use workload::quantity;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use cli::experiment::{with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use job::{End, Job};
+use cli::job::{End, Job};
 use lab::{Findings, Phase, RateOutcome, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 

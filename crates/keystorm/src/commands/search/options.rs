@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, VariedLoad, names_test, one_seed};
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::search::Settings;
 use lab::words::{TypedLine, TypedOption};
 use naming::{ON_ERROR, RATE, REQUESTS, TESTS};

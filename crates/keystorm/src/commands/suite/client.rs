@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use super::options::Options;
-use job::{Intent, Job, ToolOutput};
+use cli::job::{Intent, Job, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
@@ -65,7 +65,7 @@ fn memtier(
         return Err(PlanRefusal::Unsupported(format!("keystorm has no {}", line.tool)));
     }
     let words = line.words.iter().map(OsString::from).collect();
-    let intent = job::FrontEnd::parse(&memtier::Memtier, None, words);
+    let intent = cli::job::FrontEnd::parse(&memtier::Memtier, None, words);
     let mut found: Job = match intent {
         Ok(Intent::Run(job)) => *job,
         Ok(Intent::Tool(message)) => {

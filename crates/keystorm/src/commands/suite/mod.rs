@@ -14,10 +14,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cli::console::report_file;
 use cli::experiment::{LOAD_OPTIONS, REFUSED, with_those_of_a_run, with_words};
 use cli::front::{Front, command};
-use console::report_file;
-use job::End;
+use cli::job::End;
 use lab::suite::{Spec, SuiteComparison};
 use lab::{Findings, Suite};
 use measure::Ending;
@@ -90,7 +90,7 @@ fn suite(job: &Options) -> Result<End> {
 
 /// Prints the specs and what they test.
 fn list(sources: &Sources) -> Result<End> {
-    let mut table = page::Table::new(["spec", "groups", "commands", "priority"]);
+    let mut table = report::page::Table::new(["spec", "groups", "commands", "priority"]);
     for spec in &sources.specs {
         let priority = spec.priority.map_or("–".to_owned(), |priority| priority.to_string());
         table.row([spec.name.clone(), spec.groups.join(","), spec.commands.join(","), priority]);

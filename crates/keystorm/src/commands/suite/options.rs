@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use cli::compare::metric_of;
 use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, refuse_address};
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::TypedLine;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;

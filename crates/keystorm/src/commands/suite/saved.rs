@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use cli::compare::CompareJob;
-use job::End;
+use cli::job::End;
 use lab::Suite;
 use lab::suite::SuiteComparison;
 use report::Metric;

@@ -1,7 +1,7 @@
 //! The settings that specs require: applied while the server runs, and restored on a given server.
 
 use anyhow::Result;
-use console::diagnostics;
+use cli::console::diagnostics;
 use host::{Client, Transport};
 use wire::resp::Value;
 

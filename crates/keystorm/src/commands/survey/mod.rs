@@ -6,10 +6,10 @@ mod options;
 use std::{fs, slice, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
+use cli::console::diagnostics;
 use cli::experiment::{job, with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use console::diagnostics;
-use job::{ClientFleet, End, Job, UsageError};
+use cli::job::{ClientFleet, End, Job, UsageError};
 use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, SurveyPlan, SurveySpec, SurveyStep};
 use lab::{Findings, Survey};
 use measure::Ending;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption, job};
-use job::{End, Intent, Job, PageOptions, UsageError};
+use cli::job::{End, Intent, Job, PageOptions, UsageError};
 use lab::TypedLine;
 use lab::survey::{DELIVERIES, SurveySpec};
 use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};

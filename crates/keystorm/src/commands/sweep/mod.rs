@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use cli::console::diagnostics;
 use cli::experiment::{with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use console::diagnostics;
-use job::End;
+use cli::job::End;
 use lab::{Findings, Sweep};
 use measure::Ending;
 use report::slo::Slo;

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, job, names_length, names_test, one_seed};
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::words::{TypedLine, TypedOption};
 use lab::{Axis, Grid};
 use naming::{DURATION, FILL};

@@ -2,7 +2,7 @@
 
 mod verdict;
 
-use page::{
+use report::page::{
     Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Unit, sentence,
 };
 
@@ -125,7 +125,7 @@ impl Impact {
     fn chart_of_acts(&self) -> Option<Chart> {
         let run = self.runs().first.as_deref()?;
         let mut chart =
-            page::runs::latency_over_time("Response time over time, with the acts", run);
+            report::page::runs::latency_over_time("Response time over time, with the acts", run);
         let interval_s = run.measurement.timeline.interval_ns as f64 / 1e9;
         for price in &self.prices {
             let Some(from) = price.from_s else { continue };

@@ -1,7 +1,7 @@
 //! Conclusion of a price list, in sentences.
 
-use page::{Tone, Verdict, sentence};
 use report::listed;
+use report::page::{Tone, Verdict, sentence};
 
 use super::{came_back, ms, percent, saved, seconds, within};
 use crate::impact::{Impact, Judgement, MixRecord, OWN_QUESTION, Price};

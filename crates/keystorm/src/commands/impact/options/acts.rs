@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use cli::experiment::job;
+use cli::job::UsageError;
 use cli::suggestions;
-use job::UsageError;
 use lab::impact::act::ActsFile;
 use lab::impact::{Act, Family};
 use workload::PlanParts;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{ExperimentOptions, job, names_test, one_seed};
-use job::{End, Intent, Job, UsageError};
+use cli::job::{End, Intent, Job, UsageError};
 use lab::impact::{Act, Family};
 use lab::words::{TypedLine, TypedOption};
 use naming::{DURATION, FILL, KEY_RANGE, ON_ERROR, RECONNECT, REQUESTS, SIZE, TESTS, YES};
