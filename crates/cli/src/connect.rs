@@ -14,8 +14,8 @@ use naming::{
     WORKLOAD,
 };
 
-use super::experiment::{self, takes_of, with_those_of_one_run};
-use super::front::Front;
+use super::experiment::line::{names_length, takes_of};
+use super::front::{Front, with_those_of_one_run};
 use super::suggestions::{named, shorten_names};
 use super::{Intent, RUN, UsageError, help, run};
 
@@ -132,9 +132,7 @@ fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine
     let burst = value(&line, BURST);
     line.options.push(TypedOption::flag(CONNECT));
     line.set_default(NAME, "new connections");
-    if let Some(burst) =
-        burst.filter(|_| alone && !experiment::names_length(&line) && !line.has(RATE))
-    {
+    if let Some(burst) = burst.filter(|_| alone && !names_length(&line) && !line.has(RATE)) {
         line.options.push(TypedOption::new(REQUESTS, burst));
     }
     if line.rest.iter().all(|word| word == "--") {

@@ -20,6 +20,7 @@ pub mod job;
 pub mod ks_options;
 pub mod outputs;
 pub mod presets;
+mod registry;
 pub mod replay;
 pub mod run;
 mod side;
@@ -30,30 +31,15 @@ pub mod workload_file;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::OnceLock;
 
 use crate::job::{
     Action, DistributionDetail, FrontEnd, Intent, Job, Output, PageOptions, UsageError, VerdictTo,
 };
 
-/// Command lines that are understood.
-pub type FrontEnds = &'static [&'static dyn FrontEnd];
+pub use registry::{FrontEnds, add_commands, commands};
 
 /// The front end of a run, which is no command by a name of its own.
 const RUN: &dyn FrontEnd = &run::RunFront;
-
-/// Commands of keystorm's own, which the program registers.
-static COMMANDS: OnceLock<FrontEnds> = OnceLock::new();
-
-/// Registers commands, so that help, man pages and completions know them.
-pub fn add_commands(commands: FrontEnds) {
-    let _ = COMMANDS.set(commands);
-}
-
-/// Every command of keystorm's own but a run.
-pub fn commands() -> impl Iterator<Item = &'static dyn FrontEnd> {
-    COMMANDS.get().copied().unwrap_or_default().iter().copied()
-}
 
 /// Argument with which a coordinator starts its clients.
 const HOLD: &str = "--hold";

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use workload::{CacheCommand, CommandSpec, streams};
 
-use super::suggestions::{nearest, one_of};
+use super::suggestions::one_of;
 use super::workload_file::{Load, Source, Workload, read, read_text, text};
 
 /// Content of standard input. It can be read once, and several callers may ask for it.
@@ -62,7 +62,7 @@ pub fn source(name: &str) -> Result<Source, String> {
         return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });
     }
     let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
-    let description = one_of("preset", name, nearest(name, known.iter().copied()), &known);
+    let description = one_of("preset", name, &known);
     Err(format!("{description} (a file name contains a slash or ends in .toml)"))
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use workload::secret;
 
-use super::experiment::masked_uri;
+use super::experiment::line::masked_uri;
 use super::run::Options;
 use spec::values::ProtocolArg;
 use spec::{Program, ServerArgs, Uri};
@@ -134,7 +134,7 @@ impl Word {
         if !self.is_secure() && sides.iter().any(Self::is_secure) {
             options.leave_tls_to_others();
         }
-        let server = options.server();
+        let server = &mut options.spec.server;
         match self {
             Self::Uri(uri) => server.uri = Some(Uri(uri.clone())),
             Self::Unix(path) => server.socket = Some(path.clone()),

@@ -11,8 +11,9 @@ use lab::TypedLine;
 use strsim::damerau_levenshtein;
 use workload::typed_login::shown_address;
 
-use super::tree::tree;
-use super::{UsageError, deliver};
+use super::registry::commands;
+use super::run::vocabulary;
+use super::{FrontEnd, UsageError};
 
 /// Options of keystorm, one line per meaning, followed by the words of other tools; the first option that the
 /// subcommand has is suggested. Hyphens do not count.
@@ -159,27 +160,31 @@ fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
 /// Maximum number of commands named as having an option.
 const OWNERS_NAMED: usize = 3;
 
+/// A command that has an option; `None` for a run.
+type Owner = Option<&'static dyn FrontEnd>;
+
 /// The options of all commands, without hyphens, each with the command that has it.
-fn options_of_all() -> Vec<(String, String)> {
-    let tree = tree();
-    let mut all = Vec::new();
-    for command in std::iter::once(&tree).chain(tree.get_subcommands()) {
-        let path = command.get_bin_name().unwrap_or("keystorm");
+fn options_of_all() -> Vec<(String, Owner)> {
+    let of_run = std::iter::once((vocabulary(), None));
+    let others = commands().filter_map(|front| Some((front.command()?, Some(front))));
+    let of_command = |(command, owner): (Command, Owner)| {
         let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
         let longs = shown.filter_map(Arg::get_long);
-        all.extend(longs.map(|long| (long.to_owned(), path.to_owned())));
-    }
-    all
+        longs.map(|long| (long.to_owned(), owner)).collect::<Vec<_>>()
+    };
+    of_run.chain(others).flat_map(of_command).collect()
 }
 
 /// Lists which commands have the option of this name without hyphens; `None` if none has.
-fn owners(name: &str, all: &[(String, String)]) -> Option<String> {
+fn owners(name: &str, all: &[(String, Owner)]) -> Option<String> {
     let mut owners: Vec<String> = Vec::new();
-    for (_, path) in all.iter().filter(|(long, _)| long == name) {
-        let kinds = if path.ends_with(" deliver") { deliver::kinds_with(name) } else { Vec::new() };
+    for (_, owner) in all.iter().filter(|(long, _)| long == name) {
+        let command = owner.and_then(|front| front.names().first());
+        let path = command.map_or("keystorm".to_owned(), |name| format!("keystorm {name}"));
+        let kinds = owner.map_or(Vec::new(), |front| front.kinds_with(name));
         owners.extend(kinds.iter().map(|kind| format!("{path} {kind}")));
         if kinds.is_empty() {
-            owners.push(path.clone());
+            owners.push(path);
         }
     }
     let more = if owners.len() > OWNERS_NAMED { ", ..." } else { "" };
@@ -256,10 +261,10 @@ pub(super) fn no_help<'n>(
     )
 }
 
-/// Returns the error for an unknown name, with the name that is `meant`, or all `known` ones if that is `None`.
+/// Returns the error for an unknown name, with the nearest of the `known` ones, or all of them if none is near.
 #[must_use]
-pub fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
-    match meant {
+pub fn one_of(what: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
         Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),
         None if known.is_empty() => format!("unknown {what} {name:?}; there is none"),
         None => format!("unknown {what} {name:?}; available: {}", known.join(", ")),
@@ -281,7 +286,6 @@ pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::vocabulary;
 
     #[test]
     fn every_meaning_leads_to_an_option() {

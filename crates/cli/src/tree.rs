@@ -1,5 +1,7 @@
 //! All of keystorm's command lines in one tree, from which man pages and completions are made.
 
+use std::collections::BTreeSet;
+
 use clap::{Arg, Command};
 
 use super::help::details::detailed;
@@ -32,19 +34,13 @@ fn brief(command: Command) -> Command {
 /// `help` is no front end of its own: it asks one of them, or has a page.
 fn help() -> Command {
     let subcommands = commands().flat_map(|front| front.names()).copied();
+    let names: BTreeSet<&str> = subcommands.chain(topics::names()).collect();
+    let topic = Arg::new("topic")
+        .value_name("TOPIC")
+        .help("A subcommand, an option such as --rps, or a page of the documentation")
+        .value_parser(names.into_iter().collect::<Vec<_>>());
     Command::new("help")
         .about("Prints this help, that of a subcommand, or a page of the documentation.")
         .disable_help_flag(true)
-        .arg(
-            Arg::new("topic")
-                .value_name("TOPIC")
-                .help("A subcommand, an option such as --rps, or a page of the documentation")
-                .value_parser(
-                    subcommands
-                        .chain(topics::names())
-                        .collect::<std::collections::BTreeSet<_>>()
-                        .into_iter()
-                        .collect::<Vec<_>>(),
-                ),
-        )
+        .arg(topic)
 }

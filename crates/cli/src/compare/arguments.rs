@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser};
 use lab::terms::TermKind;
 use report::Metric;
 use report::compare::COMPARED;
 
+use super::super::replay::RecordOptions;
+use super::super::run;
+use super::super::suggestions::named;
 use super::job::InconclusivePolicy;
 use spec::values::{count_in, seconds};
 
@@ -89,7 +92,7 @@ pub(super) struct CompareOptions {
     pub(super) budget: Option<Duration>,
     /// Repeat until the 95 % interval of each test's throughput, or with --rps of its p99, is within ±PCT percent, or
     /// say how many repeats that takes and exit with code 4 [default: 2]
-    #[arg(long, value_name = "PCT", value_parser = super::sure::percent, num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "PCT", value_parser = precision, num_args = 0..=1, require_equals = true,
           default_missing_value = "2", help_heading = "Results")]
     pub(super) until_sure: Option<f64>,
     /// Time limit of --until-sure [default: 10m]
@@ -107,6 +110,26 @@ pub(super) struct TermsOptions {
     /// Cores for the servers in the per-machine table [default: half of all cores]
     #[arg(long, value_name = "NUM", value_parser = count_in(1..=CORES_MAX), help_heading = "Equal terms")]
     pub(super) cores: Option<u32>,
+}
+
+/// Options of recorded traffic.
+#[derive(Debug, Parser)]
+pub(super) struct RecordedLoadOptions {
+    #[command(flatten)]
+    pub(super) record: RecordOptions,
+    /// Do not compare answers to --replay
+    #[arg(long = "no-answers", help_heading = "Record")]
+    pub(super) no_answers: bool,
+}
+
+/// The options, without those that a run has, too.
+pub(super) fn record_args() -> Vec<Arg> {
+    let (own, of_run) = (RecordedLoadOptions::command(), run::vocabulary());
+    let is_new = |arg: &&Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        long.is_some_and(|long| named(&of_run, &long).is_none())
+    };
+    own.get_arguments().filter(is_new).cloned().collect()
 }
 
 /// The options of a run as those of a comparison.
@@ -127,7 +150,7 @@ pub(super) fn explained(run: Command) -> Command {
     });
     // A changed option moves to the end: these follow the target.
     let run = BEHIND_SLO.into_iter().fold(run, |run, id| run.mut_arg(id, |arg| arg));
-    let run = run.args(super::replayed::args()).mut_arg("replay", |replay| {
+    let run = run.args(record_args()).mut_arg("replay", |replay| {
         replay.help_heading("Record").help(
             "Send this recorded traffic to both servers, at its times: compares their answers, each command's \
              response times and CPU, and with --slo how many times the traffic each takes. Repeat it for \
@@ -168,6 +191,13 @@ fn share(text: &str) -> Result<f64, String> {
     let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
+}
+
+/// Parses a precision in per cent.
+fn precision(text: &str) -> Result<f64, String> {
+    let percent =
+        spec::values::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));
+    percent.ok_or_else(|| "expected a percentage from 0.01 to 50".to_owned())
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
 use super::super::run::ParsedArgs;
+use super::super::side::Word;
 use super::super::{Job, UsageError};
+use super::arguments::{NAMED, SERVER_OPTIONS};
+use super::common::{SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, blocks, on, places, refuse};
 use super::job::{ComparedLoad, LiveSides, Sides};
 use super::terms::{EqualLoad, equal};
-use super::{
-    NAMED, SECONDS_DEFAULT, SERVER_OPTIONS, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on,
-    places, refuse,
-};
 use spec::values::{OnErrorArg, ProtocolArg};
 
 /// The servers with their loads, and the job of the other options; `further` is the same command line at

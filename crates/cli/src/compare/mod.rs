@@ -5,11 +5,12 @@
 //! different protocols are [`terms`]'s.
 
 mod arguments;
+mod common;
 mod job;
 mod loads;
 mod rates;
 mod replayed;
-pub mod sure;
+mod sure;
 mod terms;
 mod words;
 
@@ -28,28 +29,21 @@ use naming::RATE;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
-use workload::{Plan, PlanParts, Target};
 
+use super::experiment::read_load;
 use super::replay::ReplayedSides;
 use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
 use super::{Intent, Job, UsageError, deliver, help};
 use arguments::{
     CompareOptions, DisturbedPolicy, NAMED, SERVER_OPTIONS, SINGLE_SERVER_OPTIONS, TERMS_OPTIONS,
-    TermsOptions, explained,
+    explained,
 };
+use common::{NAME, blocks, on, refuse, usage};
 use rates::lines_at_rates;
 use spec::values::ProtocolArg;
 use words::{command_line, sides_and_rest, takes};
 
-const NAME: &str = "keystorm compare";
-/// The load where none is given.
-const TESTS_DEFAULT: &str = "set,get";
-const SECONDS_DEFAULT: f64 = 1.0;
-const WARMUP_DEFAULT: f64 = 0.2;
-/// Five ratios make an interval of 2.8 standard errors to either side; with three it is 4.3, and more
-/// than ten gain little.
-const BLOCKS_DEFAULT: u32 = 5;
 /// For two tests, with twice as many blocks where the first do not say, and almost twice as many again.
 const BUDGET_DEFAULT: Duration = Duration::from_secs(180);
 /// A record takes as long as it does.
@@ -96,7 +90,7 @@ pub fn intent(
     let (args, replayed) = replayed::taken(args)?;
     let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
     let first = lines.next().unwrap_or_default();
-    let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
+    let typed = match read_load(NAME, |run| help(explained(run)), first, takes)? {
         Ok(typed) => typed,
         Err(intent) => return Ok(intent),
     };
@@ -111,15 +105,14 @@ pub fn intent(
     options.fail_on_regression = options.fail_on_regression.or(default);
     let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
     refuse(&typed, &SINGLE_SERVER_OPTIONS, "works with one server only")?;
-    let (sides, job) = match two_kinds(&sides)? {
-        Kinds::Files(_) if replayed.is_some() => {
+    let (files, named) = files_or_servers(&sides)?;
+    let (sides, job) = match replayed {
+        Some(_) if !files.is_empty() => {
             return usage("--replay requires two servers, and these are saved runs");
         }
-        Kinds::Files(files) => saved(&typed, files)?,
-        Kinds::Servers(words) => match replayed {
-            Some(replayed) => of_record(&typed, &words, ReplayedSides { slo, ..replayed })?,
-            None => servers(&typed, &further, words, slo)?,
-        },
+        Some(replayed) => of_record(&typed, &named, ReplayedSides { slo, ..replayed })?,
+        None if files.is_empty() => servers(&typed, &further, named, slo)?,
+        None => saved(&typed, files)?,
     };
     let Job { output, several, notes, .. } = job;
     check_gate(&typed, &options, &sides)?;
@@ -150,8 +143,7 @@ pub fn intent(
 }
 
 fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
-    let typed = ParsedArgs::read_load(NAME, explained, line, takes)?;
-    typed.or_else(|_| usage("see keystorm compare --help"))
+    read_load(NAME, explained, line, takes)?.or_else(|_| usage("see keystorm compare --help"))
 }
 
 /// Checks that the gate is there which options belong to, and that it can be judged.
@@ -208,13 +200,8 @@ fn budget(
     Ok(given.or((!is_exact).then_some(default)))
 }
 
-/// Kind of the sides: all are of one.
-enum Kinds {
-    Files(Vec<PathBuf>),
-    Servers(Vec<Word>),
-}
-
-fn two_kinds(words: &[OsString]) -> Result<Kinds, UsageError> {
+/// The sides: all are files, or all are servers.
+fn files_or_servers(words: &[OsString]) -> Result<(Vec<PathBuf>, Vec<Word>), UsageError> {
     let (mut files, mut servers) = (Vec::new(), Vec::new());
     for word in words {
         match Side::parse(word).map_err(UsageError)? {
@@ -227,8 +214,7 @@ fn two_kinds(words: &[OsString]) -> Result<Kinds, UsageError> {
             "{} is a file and the other side is a server; compare two of the same kind",
             file.display()
         )),
-        (Some(_), true) => Ok(Kinds::Files(files)),
-        (None, _) => Ok(Kinds::Servers(servers)),
+        _ => Ok((files, servers)),
     }
 }
 
@@ -318,34 +304,4 @@ fn of_record(
         replayed: Some(replayed),
     };
     Ok((Sides::Live(Box::new(live)), of_a))
-}
-
-/// Returns the same plan for another server: the seed included, which a second parse would choose anew.
-fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
-    let mut parts: PlanParts = (**plan).clone();
-    parts.target = target.clone();
-    parts.build().map_err(|e| UsageError(e.to_string()))
-}
-
-/// Returns whether servers and client are to have CPUs of their own: if this process starts all servers, and no option
-/// names CPUs or other clients.
-fn places(typed: &ParsedArgs, words: &[Word]) -> bool {
-    let own = words.iter().all(|word| matches!(word, Word::Program { .. }));
-    own && !typed.typed().any(|id| ["cpus", "server_cpus", "on"].contains(&id))
-}
-
-/// Returns how many blocks there are, in each of which every server runs twice.
-fn blocks(typed: &ParsedArgs) -> u32 {
-    typed.matches().get_one::<u32>("repeats").copied().unwrap_or(BLOCKS_DEFAULT)
-}
-
-fn usage<T>(text: &str) -> Result<T, UsageError> {
-    Err(UsageError(text.to_owned()))
-}
-
-fn refuse(typed: &ParsedArgs, options: &[&str], why: &str) -> Result<(), UsageError> {
-    match typed.typed().find(|id| options.contains(id)) {
-        Some(id) => usage(&format!("{} {why}", typed.written(id))),
-        None => Ok(()),
-    }
 }

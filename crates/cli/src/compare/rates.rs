@@ -7,7 +7,7 @@ use lab::values::{ValueKind, values};
 use lab::words::TypedOption;
 use naming::RATE;
 
-use super::super::experiment::one_seed;
+use super::super::experiment::line::one_seed;
 use super::words::takes;
 
 /// A command line for each rate that the line lists, in that order; the line as it is where there is no list.

@@ -2,40 +2,21 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, CommandFactory, Parser};
+use clap::Parser;
 use lab::TypedLine;
 use lab::words::{TypedOption, words_of};
 use naming::CLUSTER;
 
 use super::super::front::command;
-use super::super::replay::{REFUSED, RecordOptions, ReplayedSides, recorded};
+use super::super::replay::{REFUSED, ReplayedSides, recorded};
 use super::super::suggestions::{self, named};
 use super::super::{UsageError, run};
+use super::arguments::{RecordedLoadOptions, record_args};
+use super::common::{NAME, usage};
 use super::words::takes;
-use super::{NAME, usage};
 
 /// The option that names a file; it may be repeated.
 const REPLAY: &str = "--replay";
-
-/// Options of recorded traffic.
-#[derive(Debug, Parser)]
-struct Options {
-    #[command(flatten)]
-    record: RecordOptions,
-    /// Do not compare answers to --replay
-    #[arg(long = "no-answers", help_heading = "Record")]
-    no_answers: bool,
-}
-
-/// The options, without those that a run has, too.
-pub(super) fn args() -> Vec<Arg> {
-    let (own, of_run) = (Options::command(), run::vocabulary());
-    let is_new = |arg: &&Arg| {
-        let long = arg.get_long().map(|long| format!("--{long}"));
-        long.is_some_and(|long| named(&of_run, &long).is_none())
-    };
-    own.get_arguments().filter(is_new).cloned().collect()
-}
 
 /// The words of a run that sends the record of `--replay`, and the record; without that option, the words
 /// unchanged.
@@ -47,9 +28,9 @@ pub(super) fn taken(
 ) -> Result<(Vec<OsString>, Option<ReplayedSides>), UsageError> {
     let mut line = TypedLine::parse(words.clone(), takes);
     let files = line.take(|given| given.name == REPLAY);
-    let own = command::<Options>();
+    let own = command::<RecordedLoadOptions>();
     if files.is_empty() {
-        let ours = clap::Command::new(NAME).args(args());
+        let ours = clap::Command::new(NAME).args(record_args());
         let is_ours = |given: &&TypedOption| named(&ours, &given.name).is_some();
         return match line.options.iter().find(is_ours) {
             Some(given) => usage(&format!("{} requires {REPLAY}", given.name)),
@@ -68,8 +49,8 @@ pub(super) fn taken(
     }
     let words = words_of(&line.take(|given| named(&own, &given.name).is_some()));
     let words = std::iter::once(OsString::from(NAME)).chain(words);
-    let options =
-        Options::try_parse_from(words).map_err(|error| suggestions::explained(error, &own))?;
+    let options = RecordedLoadOptions::try_parse_from(words)
+        .map_err(|error| suggestions::explained(error, &own))?;
     if options.record.speed.is_max() {
         return usage(
             "--speed max: no users send as fast as replies allow; --slo finds how many times the traffic each \

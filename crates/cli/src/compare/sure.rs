@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::super::UsageError;
 use super::super::run::ParsedArgs;
 use super::arguments::CompareOptions;
+use super::common::usage;
 use super::job::{InconclusivePolicy, Sides, UntilSure};
-use super::usage;
 
 /// Time limit where none is named.
-pub const WITHIN_DEFAULT: Duration = Duration::from_secs(600);
+const WITHIN_DEFAULT: Duration = Duration::from_secs(600);
 
 /// Returns what `--until-sure` and `--sure-within` ask for.
 ///
@@ -42,14 +42,4 @@ pub(super) fn asked(
     }
     let within = within.unwrap_or(WITHIN_DEFAULT);
     Ok(Some(UntilSure { share: percent / 100.0, within }))
-}
-
-/// Parses a precision in per cent.
-///
-/// # Errors
-/// Returns an error if the text is no percentage from 0.01 to 50.
-pub fn percent(text: &str) -> Result<f64, String> {
-    let percent =
-        spec::values::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));
-    percent.ok_or_else(|| "expected a percentage from 0.01 to 50".to_owned())
 }

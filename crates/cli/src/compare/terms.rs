@@ -8,12 +8,11 @@ use naming::FILL;
 use workload::{Arg, Piece, Plan, PlanParts};
 
 use super::super::run::ParsedArgs;
+use super::super::side::Word;
 use super::super::{Job, UsageError};
+use super::arguments::{NAMED, SERVER_OPTIONS, TermsOptions};
+use super::common::{SECONDS_DEFAULT, WARMUP_DEFAULT, blocks, refuse, usage};
 use super::job::{Sides, TermsSides};
-use super::{
-    NAMED, SECONDS_DEFAULT, SERVER_OPTIONS, TermsOptions, WARMUP_DEFAULT, Word, blocks, refuse,
-    usage,
-};
 use spec::values::ProtocolArg;
 
 /// The tests where none is named.
@@ -111,7 +110,7 @@ pub(super) fn equal(
             }
             options.load_default("", SECONDS_DEFAULT, WARMUP_DEFAULT);
             let word = &words[at];
-            let server = options.server();
+            let server = &mut options.spec.server;
             server.protocol = asked.filter(|_| word.is_memcache(asked));
             server.resp3 &= !word.is_memcache(asked);
             word.put(options, words);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use lab::{Arity, TypedLine};
 use workload::redis_commands;
 
-use super::super::experiment::{command_line as shown, takes_of};
+use super::super::experiment::line::{command_line as shown, takes_of};
 use super::super::side::{self, Side, Word};
 use super::super::{deliver, run};
 use super::arguments::explained;
@@ -62,8 +62,7 @@ pub(super) fn takes(name: &str) -> Option<Arity> {
 
 /// The command line to be shown: without passwords.
 pub(super) fn command_line(sides: Option<&[OsString]>, args: &[OsString]) -> String {
-    let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
-    let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
+    let sides = sides.into_iter().flatten().map(|side| side::shown(&side.to_string_lossy()));
     let name = format!("keystorm compare {}", shell_words::join(sides));
     shown(&name, &TypedLine::parse(args.to_vec(), takes))
 }

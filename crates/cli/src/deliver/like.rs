@@ -59,8 +59,7 @@ pub(super) fn expanded(args: &[OsString]) -> Result<Option<Vec<OsString>>, Usage
     }
     let names = PRESETS.map(|(name, _)| name);
     let Some((_, words)) = PRESETS.iter().find(|(known, _)| *known == name) else {
-        let nearest = suggestions::nearest(&name, names.into_iter());
-        return Err(UsageError(suggestions::one_of("library", &name, nearest, &names)));
+        return Err(UsageError(suggestions::one_of("library", &name, &names)));
     };
     let rest = args[..at].iter().chain(&args[end..]);
     Ok(Some(words.iter().map(OsString::from).chain(rest.cloned()).collect()))

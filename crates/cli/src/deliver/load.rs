@@ -9,7 +9,7 @@ use lab::{Arity, TypedLine};
 
 use super::sending::{DeliveryLoad, KindFront};
 use super::{KINDS, command, kind_named};
-use crate::experiment::takes_of;
+use crate::experiment::line::takes_of;
 use crate::suggestions::named;
 use crate::{UsageError, run, suggestions};
 

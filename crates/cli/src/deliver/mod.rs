@@ -18,10 +18,9 @@ use clap::Command;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use workload::Named;
 
-use super::front::Front;
-use super::{Intent, UsageError, help, suggestions};
+use super::suggestions::one_of;
+use super::{FrontEnd, Intent, UsageError, help};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
-pub(crate) use sending::Finish;
 use sending::{KindFront, frame, with_those_of_senders};
 
 /// The kinds of delivery.
@@ -51,17 +50,45 @@ fn choice<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     names.try_map(|name| T::named(&name).ok_or("unknown"))
 }
 
-/// The kinds that have this option, by its name without hyphens, where only some do.
-pub(super) fn kinds_with(option: &str) -> Vec<&'static str> {
-    let has = |kind: &&KindFront| {
-        (kind.command)().get_arguments().any(|arg| arg.get_long() == Some(option))
-    };
-    let kinds: Vec<&str> = KINDS.iter().filter(has).map(|kind| kind.name).collect();
-    if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
-}
-
 /// The front end of `keystorm deliver`.
-pub const FRONT: Front = Front { names: &["deliver"], command, parse };
+pub struct DeliverFront;
+
+impl FrontEnd for DeliverFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["deliver"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(command())
+    }
+
+    fn kinds_with(&self, option: &str) -> Vec<&'static str> {
+        let has = |kind: &&KindFront| {
+            (kind.command)().get_arguments().any(|arg| arg.get_long() == Some(option))
+        };
+        let kinds: Vec<&str> = KINDS.iter().filter(has).map(|kind| kind.name).collect();
+        if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        if let Some(page) = help::of_deliver(&args) {
+            return Ok(Intent::Say(page.to_owned()));
+        }
+        let mut args = like::expanded(&args)?.unwrap_or(args);
+        match args.first().and_then(|word| word.to_str()) {
+            Some("--help") => Ok(Intent::Say(command().render_long_help().to_string())),
+            Some(word) if !word.starts_with('-') => {
+                let kind = kind_named(word)?;
+                args.remove(0);
+                (kind.parse)(args)
+            }
+            _ => {
+                let names = KINDS.map(|kind| kind.name).join(", ");
+                Err(UsageError(format!("deliver requires a kind first: {names}")))
+            }
+        }
+    }
+}
 
 /// The options of all kinds.
 pub(crate) fn command() -> Command {
@@ -73,36 +100,13 @@ pub(crate) fn command() -> Command {
             all = all.arg(arg);
         }
     }
-    all = all.arg(like::arg());
     let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
-    all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
-    with_those_of_senders(all)
-}
-
-fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
-    if let Some(page) = help::of_deliver(&args) {
-        return Ok(Intent::Say(page.to_owned()));
-    }
-    let mut args = like::expanded(&args)?.unwrap_or(args);
-    match args.first().and_then(|word| word.to_str()) {
-        Some("--help") => Ok(Intent::Say(command().render_long_help().to_string())),
-        Some(word) if !word.starts_with('-') => {
-            let kind = kind_named(word)?;
-            args.remove(0);
-            (kind.parse)(args)
-        }
-        _ => {
-            let names = KINDS.map(|kind| kind.name).join(", ");
-            Err(UsageError(format!("deliver requires a kind first: {names}")))
-        }
-    }
+    let examples = examples.collect::<Vec<_>>().join("\n\n");
+    with_those_of_senders(all.arg(like::arg()).after_help(examples))
 }
 
 /// The kind of this name.
 fn kind_named(word: &str) -> Result<&'static KindFront, UsageError> {
-    let names = KINDS.map(|kind| kind.name);
-    KINDS.iter().find(|kind| kind.name == word).ok_or_else(|| {
-        let nearest = suggestions::nearest(word, names.into_iter());
-        UsageError(suggestions::one_of("kind of delivery", word, nearest, &names))
-    })
+    let kind = KINDS.iter().find(|kind| kind.name == word);
+    kind.ok_or_else(|| UsageError(one_of("kind of delivery", word, &KINDS.map(|kind| kind.name))))
 }

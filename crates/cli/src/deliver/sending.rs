@@ -15,8 +15,9 @@ use workload::{
     Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, TAG, message,
 };
 
-use crate::experiment::{with_line, with_those_of_one_run};
-use crate::run::RunFront;
+use crate::experiment::line::with_own_options;
+use crate::front::with_those_of_one_run;
+use crate::run::{Finish, RunFront};
 use crate::suggestions::explained;
 use crate::{FrontEnd, Intent, UsageError, help};
 use spec::DeliveryOptions;
@@ -37,9 +38,6 @@ pub(crate) struct DeliveryLoad {
     pub(crate) words: Vec<OsString>,
     pub(crate) finish: Finish,
 }
-
-/// Function that gives the run of the senders its receivers.
-pub(crate) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 impl KindFront {
     pub(super) const fn new<O: KindOptions>() -> Self {
@@ -220,7 +218,7 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_line(args, false, &REQUEST_OPTIONS, |own: OwnLine<O>, line, _| {
+    with_own_options(args, &REQUEST_OPTIONS, |own: OwnLine<O>, line| {
         let print_plan = own.0.common().print_plan;
         delivered(of_senders(own, line)?, print_plan)
     })
@@ -355,8 +353,7 @@ pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), 
     if prefix.ends_with(TAG) {
         pieces.insert(1.min(pieces.len()), Piece::Bytes(b"}".to_vec()));
     }
-    pieces.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
-    Ok(())
+    begin_with(parts, at, prefix)
 }
 
 /// The plan with its receivers.
@@ -366,8 +363,7 @@ fn with_receivers(
     receivers: &dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError>,
 ) -> Result<Plan, UsageError> {
     let mut parts: PlanParts = (**plan).clone();
-    let delivery = receivers(prefix(plan), &mut parts)?;
-    parts.delivery = Some(delivery);
+    parts.delivery = Some(receivers(prefix(plan), &mut parts)?);
     parts.asked.insert("delivery".to_owned(), serde_json::json!(asked));
     parts.build().map_err(|error| UsageError(error.to_string()))
 }

@@ -31,6 +31,11 @@ pub trait FrontEnd: Sync {
         &[]
     }
 
+    /// The kinds of the command that have an option of this name without hyphens, where only some have it.
+    fn kinds_with(&self, _option: &str) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Parses arguments (without the program's name) into an intent. `called_as` is the name that selected
     /// this front end, if any.
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;

@@ -11,28 +11,26 @@ mod plans;
 mod verdict;
 
 use std::ffi::OsString;
+use std::rc::Rc;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use lab::Arity;
 use report::Persona;
 use serde_json::Value;
 use spec::document::{self, Fields};
 use spec::values::Seconds;
 use spec::write::settings;
-use spec::{KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect};
+use spec::{KeyRange, LoadSpec, OptionsAfterUri, Rate, Size, TlsArgs, dialect};
+use workload::Plan;
 
-use super::deliver::{Finish, delivery_load};
 use super::ks_options::{PREFIX, check_output};
-use super::suggestions::{self, explained};
-use super::{FrontEnd, Intent, Job, UsageError, VerdictTo, connect, help};
-pub(super) use options::Options;
+use super::suggestions::{explained, one_of};
+use super::{FrontEnd, Intent, Job, UsageError, VerdictTo, help};
+pub(super) use options::{Options, vocabulary};
 
-/// Returns the options of a run, for front ends that have others as well.
-pub(super) fn vocabulary() -> clap::Command {
-    Options::command()
-}
+/// Function that gives the plan of a delivery's senders its receivers.
+pub(super) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 /// The front end of a run: `keystorm`, `redis-benchmark` and `valkey-benchmark`.
 pub(crate) struct RunFront;
@@ -66,18 +64,6 @@ impl FrontEnd for RunFront {
     }
 }
 
-/// Returns whether there is an option of this long name.
-pub(super) fn has_option(name: &str) -> bool {
-    Options::command().get_arguments().any(|arg| arg.get_long() == Some(name))
-}
-
-/// Returns whether there is an option of this one letter.
-fn has_short(letter: &str) -> bool {
-    let mut shorts = letter.chars();
-    let (Some(letter), None) = (shorts.next(), shorts.next()) else { return false };
-    Options::command().get_arguments().any(|arg| arg.get_short() == Some(letter))
-}
-
 /// The options behind `--set`, with their values.
 fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
     let mut options = Fields::new();
@@ -89,11 +75,7 @@ fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
             None => (&**text, Value::Bool(true)),
         };
         if !settings().contains(&name) {
-            let near = suggestions::nearest(name, settings().iter().copied());
-            return Err(UsageError(format!(
-                "--set: {}",
-                suggestions::one_of("setting", name, near, settings())
-            )));
+            return Err(UsageError(format!("--set: {}", one_of("setting", name, settings()))));
         }
         let value = document::value(name, value);
         let value = value.map_err(|why| UsageError(format!("--set {why}")))?;
@@ -177,31 +159,10 @@ pub(super) struct ParsedArgs {
     /// Options behind `--set`.
     set: Fields,
     persona: Persona,
-    /// Function that gives the plans of a delivery their receivers.
     finish: Option<Finish>,
 }
 
 impl ParsedArgs {
-    /// Reads arguments as [`read`](Self::read) does; a delivery may follow the options.
-    ///
-    /// # Errors
-    /// Returns an error if they make no sense.
-    pub(super) fn read_load(
-        name: &str,
-        own: impl FnOnce(Command) -> Command,
-        args: Vec<OsString>,
-        takes: impl Fn(&str) -> Option<Arity>,
-    ) -> Result<Result<Self, Intent>, UsageError> {
-        let args = connect::words(args, &takes);
-        match delivery_load(&args, takes)? {
-            None => Self::read(name, own, args),
-            Some(load) => {
-                let read = Self::read(name, own, load.words)?;
-                Ok(read.map(|typed| Self { finish: Some(load.finish), ..typed }))
-            }
-        }
-    }
-
     /// Reads arguments; returns a text to print if help or the version was requested. `own` adds options, or
     /// changes the help.
     ///
@@ -247,6 +208,11 @@ impl ParsedArgs {
         Ok(options)
     }
 
+    /// Gives the plans of the command line their receivers.
+    pub(super) fn with_receivers(self, finish: Finish) -> Self {
+        Self { finish: Some(finish), ..self }
+    }
+
     /// Returns the parsed values, for the options that were added.
     pub(super) fn matches(&self) -> &ArgMatches {
         &self.matches
@@ -287,16 +253,6 @@ impl ParsedArgs {
 }
 
 impl Options {
-    /// The load.
-    pub(super) fn load(&mut self) -> &mut LoadSpec {
-        &mut self.spec
-    }
-
-    /// The server that is named.
-    pub(super) fn server(&mut self) -> &mut ServerOptions {
-        &mut self.spec.server
-    }
-
     /// Drops the options of TLS unless `--tls` is given: they are for another server, whose address requests
     /// TLS.
     pub(super) fn leave_tls_to_others(&mut self) {

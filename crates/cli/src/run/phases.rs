@@ -15,7 +15,7 @@ use workload::{
 
 use super::options::Options;
 use super::{ParsedArgs, plans};
-use crate::suggestions::{explained, nearest, one_of};
+use crate::suggestions::{explained, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
     read, unplaced, write,
@@ -97,7 +97,7 @@ fn chosen(typed: &ParsedArgs, workload: &Workload) -> Result<Vec<Phase>, UsageEr
     let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     let known: Vec<&str> = phases.iter().filter_map(|phase| phase.name.as_deref()).collect();
     if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
-        let text = one_of("phase", name, nearest(name, known.iter().copied()), &known);
+        let text = one_of("phase", name, &known);
         return Err(UsageError(format!("--phase: {text}")));
     }
     let in_order: Vec<&str> = known.iter().filter(|name| asked.contains(name)).copied().collect();

@@ -6,8 +6,9 @@ use report::slo::Slo;
 use spec::values::OnErrorArg;
 use spec::{LoadSpec, SpecError, StartAt, single};
 
-use super::options::Options;
-use super::{has_option, has_short, output};
+use super::options::{Options, vocabulary};
+use super::output;
+use crate::suggestions::named;
 use crate::{Action, Job};
 
 /// The highest rate of --probe: beyond it, a probe would be a load itself.
@@ -94,11 +95,9 @@ fn check_own(options: &Options) -> Result<(), String> {
 
 /// Returns whether a word is an option of keystorm, with or without its value.
 fn is_option(word: &str) -> bool {
-    match (word.strip_prefix("--"), word.strip_prefix('-')) {
-        (Some(long), _) => has_option(long.split('=').next().unwrap_or(long)),
-        (None, Some(short)) => short.len() == 1 && has_short(short),
-        (None, None) => false,
-    }
+    let name = word.split('=').next().unwrap_or(word);
+    let is_written_so = word.starts_with("--") || word.starts_with('-') && word.len() == 2;
+    is_written_so && named(&vocabulary(), name).is_some()
 }
 
 /// Options of keystorm that follow the command, and are therefore sent as arguments of it.

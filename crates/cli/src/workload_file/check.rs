@@ -6,7 +6,7 @@ use toml::Spanned;
 use workload::StepCondition;
 
 use super::{FILL_EXCLUDES, List, Load, Operation, Phase, Source, Step, Words, Workload};
-use crate::suggestions::{nearest, one_of};
+use crate::suggestions::one_of;
 
 fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
     Err(source.fault(at, why))
@@ -129,8 +129,7 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
     let names: Vec<&str> = names.collect();
     match parts.iter().find(|(name, _)| !names.contains(&name.get_ref().as_str())) {
         Some((name, _)) => {
-            let meant = nearest(name.get_ref(), names.iter().copied());
-            let why = one_of("operation", name.get_ref(), meant, &names);
+            let why = one_of("operation", name.get_ref(), &names);
             fault(source, name.span().start, why)
         }
         None => Ok(()),
@@ -150,8 +149,7 @@ fn check_load(source: &Source, workload: &Workload, load: Option<&Load>) -> Resu
         if let Some(keys) = keys.as_ref().filter(|keys| !workload.keys.contains_key(*keys)) {
             let known = workload.spaces();
             let known: Vec<&str> = known.iter().map(|(name, _)| name.get_ref().as_str()).collect();
-            let meant = nearest(keys.get_ref(), known.iter().copied());
-            let why = one_of("key space", keys.get_ref(), meant, &known);
+            let why = one_of("key space", keys.get_ref(), &known);
             return fault(source, keys.span().start, why);
         }
     }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error, ValueDeserializer};
 use super::check::check;
 use super::overlay::Assignment;
 use super::{Phase, Settings, Source, Workload};
-use crate::suggestions::{nearest, one_of};
+use crate::suggestions::one_of;
 
 /// Keys of a file beside its options.
 const FILE_KEYS: [&str; 6] = ["name", "description", "sequence", "operation", "keys", "phase"];
@@ -45,7 +45,7 @@ fn described(source: &Source, error: &Error) -> String {
     let why = match (expected(message), &names[..]) {
         (Some(what), _) => format!("expected {what}"),
         (None, [name, known @ ..]) if message.starts_with("unknown field ") => {
-            one_of("key", name, nearest(name, known.iter().copied()), known)
+            one_of("key", name, known)
         }
         (None, _) => message.to_owned(),
     };
@@ -111,6 +111,8 @@ fn unknown(name: &str, others: &[&str]) -> String {
     let (of_option, keys) = (of_option.map(key), options_of_files().map(key));
     let keys: Vec<String> = keys.collect();
     let known: Vec<&str> = others.iter().copied().chain(keys.iter().map(String::as_str)).collect();
-    let meant = of_option.as_deref().or_else(|| nearest(name, known.iter().copied()));
-    one_of("key", name, meant, &known)
+    match of_option {
+        Some(meant) => format!("unknown key {name:?}; did you mean {meant}?"),
+        None => one_of("key", name, &known),
+    }
 }

@@ -8,7 +8,7 @@ use clap::{Command, Parser};
 use clap_mangen::Man;
 use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent, UsageError};
-use cli::suggestions::{nearest, one_of};
+use cli::suggestions::one_of;
 use cli::tree::tree;
 
 use super::run;
@@ -57,8 +57,7 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
         None | Some("keystorm") => &tree,
         Some(name) => tree.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = tree.get_subcommands().map(Command::get_name).collect();
-            let near = nearest(name, known.iter().copied());
-            UsageError(one_of("subcommand", name, near, &known))
+            UsageError(one_of("subcommand", name, &known))
         })?,
     };
     page(command).map(Intent::Say).map_err(failed)

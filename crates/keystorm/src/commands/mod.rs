@@ -39,7 +39,7 @@ pub(crate) const COMMANDS: &[&dyn FrontEnd] = &[
     &self::history::FRONT,
     &self::doctor::FRONT,
     &compare::FRONT,
-    &cli::deliver::FRONT,
+    &cli::deliver::DeliverFront,
     &cli::connect::FRONT,
     &self::replay::FRONT,
     &record::FRONT,

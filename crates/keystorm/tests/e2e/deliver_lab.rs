@@ -167,7 +167,8 @@ fn messages_that_heap_up_are_named_and_keep_no_rate() {
 fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
     let plans = |line: &str| {
         let words = shell_words::split(line.strip_prefix("deliver ").unwrap()).unwrap();
-        match cli::deliver::FRONT.parse(None, words.into_iter().map(OsString::from).collect()) {
+        let words = words.into_iter().map(OsString::from).collect();
+        match cli::deliver::DeliverFront.parse(None, words) {
             Ok(cli::job::Intent::Run(job)) => job.plans,
             _ => panic!("{line}"),
         }

@@ -6,12 +6,12 @@
 
 mod results;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 
 use crate::run::clients::ClientOptions;
 use crate::run::persona::PEERS;
 
-pub(in crate::run) use results::ResultOptions;
+pub(super) use results::ResultOptions;
 use spec::LoadSpec;
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
@@ -30,21 +30,21 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) spec: LoadSpec,
     #[command(flatten, next_help_heading = "Several clients")]
-    pub(in crate::run) clients: ClientOptions,
+    pub(super) clients: ClientOptions,
     #[command(flatten, next_help_heading = "Results")]
-    pub(in crate::run) results: ResultOptions,
+    pub(super) results: ResultOptions,
     #[command(flatten)]
-    pub(in crate::run) later: LaterOptions,
+    pub(super) later: LaterOptions,
 
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
-    pub(in crate::run) print_plan: bool,
+    pub(super) print_plan: bool,
     /// Print a --workload file that is equivalent to this command line
     #[arg(long, help_heading = "Other")]
-    pub(in crate::run) print_workload: bool,
+    pub(super) print_workload: bool,
     /// No effect; accepted for old scripts
     #[arg(short = 'e', hide = true)]
-    pub(in crate::run) exit_on_error: bool,
+    pub(super) exit_on_error: bool,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -56,12 +56,17 @@ pub(crate) struct Options {
     called: Option<String>,
     /// Set if `--` precedes the command, so that its first word is always for the server.
     #[arg(skip)]
-    pub(in crate::run) command_is_marked: bool,
+    pub(super) command_is_marked: bool,
+}
+
+/// Returns the options of a run, for front ends that have others as well.
+pub(crate) fn vocabulary() -> Command {
+    Options::command()
 }
 
 /// Options of the peers that this version does not have. Known, so that they are refused by name.
 #[derive(Debug, clap::Args)]
-pub(in crate::run) struct LaterOptions {
+pub(super) struct LaterOptions {
     #[arg(long, hide = true)]
     rdma: bool,
     #[arg(long, hide = true)]
@@ -74,7 +79,7 @@ pub(in crate::run) struct LaterOptions {
 
 impl LaterOptions {
     /// Returns the reason why this version cannot carry out the command line, if it lacks a requested feature.
-    pub(in crate::run) fn refused(&self) -> Option<String> {
+    pub(super) fn refused(&self) -> Option<String> {
         let asked = [
             (self.rdma, "--rdma", "RDMA"),
             (self.fuzz, "--fuzz", "fuzzing"),

@@ -158,8 +158,7 @@ fn settings(list: &[String]) -> Result<Vec<Setting>, UsageError> {
             settings.push(setting.clone());
         } else {
             let known: Vec<&str> = known.iter().map(|setting| setting.name.as_str()).collect();
-            let nearest = suggestions::nearest(word, known.iter().copied());
-            return Err(UsageError(suggestions::one_of("setting", word, nearest, &known)));
+            return Err(UsageError(suggestions::one_of("setting", word, &known)));
         }
     }
     if settings.is_empty() {

@@ -49,8 +49,7 @@ pub(super) fn chosen(
 ) -> Result<Vec<Act>, UsageError> {
     let known: Vec<&str> = all.iter().map(|act| act.name.as_str()).collect();
     if let Some(wrong) = named.iter().find(|name| !known.contains(&name.as_str())) {
-        let nearest = suggestions::nearest(wrong, known.iter().copied());
-        return Err(UsageError(suggestions::one_of("act", wrong, nearest, &known)));
+        return Err(UsageError(suggestions::one_of("act", wrong, &known)));
     }
     let is_chosen = |act: &Act| match named {
         [] => act.server == family,
