@@ -113,8 +113,7 @@ impl Fleet {
 
     /// Returns whether a client is on the coordinator's machine.
     pub(crate) fn is_here(&self, client: usize) -> bool {
-        let machine = |hello: &Hello| hello.machine.clone();
-        let theirs = self.clients[client].hello.as_ref().and_then(machine);
+        let theirs = self.clients[client].hello.as_ref().and_then(|hello| hello.machine.clone());
         theirs.is_some() && theirs == self.ours.machine
     }
 
@@ -187,8 +186,7 @@ impl Fleet {
         for client in self.clients.iter_mut().filter(|c| c.lost.is_none()) {
             client.silent += passed;
         }
-        let too_long = |c: &Client| c.lost.is_none() && c.silent >= SILENT;
-        let client = self.clients.iter().position(too_long)?;
+        let client = self.clients.iter().position(|c| c.lost.is_none() && c.silent >= SILENT)?;
         self.lose(client, format!("no message for {} s", SILENT.as_secs()));
         Some(client)
     }

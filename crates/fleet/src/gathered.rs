@@ -11,7 +11,7 @@ use runner::{Observer, tally_shape};
 use workload::Plan;
 
 use crate::FleetError;
-use crate::clock::{self, Offset};
+use crate::clock::{self};
 use crate::fleet::{Fleet, OnLoss};
 use crate::round::{Part, Round};
 
@@ -229,7 +229,7 @@ fn row(
 ) -> ClientRow {
     let client = &fleet.clients[index];
     let hello = client.hello.as_ref();
-    let drift_ns = |(a, b): (Offset, Offset)| b.ahead_ns - a.ahead_ns;
+    let drift_ns = part.offset.zip(part.offset_after).map(|(a, b)| b.ahead_ns - a.ahead_ns);
     ClientRow {
         hostname: hello.and_then(|hello| hello.host.clone()),
         cpus: hello.and_then(|hello| hello.cpus.clone()),
@@ -237,7 +237,7 @@ fn row(
         nice: hello.map_or(0, |hello| hello.nice),
         began_us: after_ns / 1e3,
         clock_bound_us: clock_bound_ns / 1e3,
-        clock_drift_us: part.offset.zip(part.offset_after).map(drift_ns).map(|ns| ns / 1e3),
+        clock_drift_us: drift_ns.map(|ns| ns / 1e3),
         lost: part.lost.clone(),
         ..ClientRow::new(index as u32 + 1, &client.name, run)
     }

@@ -58,22 +58,22 @@ impl Partial {
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
         timeline.merge_all();
-        let used = |worker: &Gauges| WorkerUse {
+        let mut total = self.total.unwrap_or(empty);
+        let deliveries = plan.delivery.as_ref().and_then(|delivery| {
+            let deliveries = self.deliveries.or_else(|| {
+                let sending = senders_tally(plan).ok()?;
+                Some(Box::new(Deliveries::so_far(sending, self.elapsed_ns, 0, total.succeeded())))
+            });
+            deliveries.map(|of| as_lost(delivery, of))
+        });
+        deliveries.iter().for_each(|of| total.add_senders(&of.sending));
+        let open = matches!(plan.load.pace, Pace::Open(_));
+        let workers = self.workers.iter().map(|worker| WorkerUse {
             cpu_ns: worker.cpu_ns,
             wall_ns: self.load_ns,
             system_ns: None,
             wait_ns: None,
-        };
-        let mut total = self.total.unwrap_or(empty);
-        let deliveries = plan.delivery.as_ref().and_then(|delivery| {
-            let unknown = || {
-                let sending = senders_tally(plan).ok()?;
-                Some(Box::new(Deliveries::so_far(sending, self.elapsed_ns, 0, total.succeeded())))
-            };
-            self.deliveries.or_else(unknown).map(|of| as_lost(delivery, of))
         });
-        deliveries.iter().for_each(|of| total.add_senders(&of.sending));
-        let open = matches!(plan.load.pace, Pace::Open(_));
         Measurement {
             total,
             timeline,
@@ -82,7 +82,7 @@ impl Partial {
             delayed: open.then(|| Latency::new(plan.recording.precision)),
             started_at: SystemTime::UNIX_EPOCH,
             elapsed_ns: self.elapsed_ns,
-            workers: self.workers.iter().map(used).collect(),
+            workers: workers.collect(),
             engine: self.engine,
             engine_note: None,
             nodes: Vec::new(),

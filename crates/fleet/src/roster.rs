@@ -63,12 +63,12 @@ fn machine() -> Option<String> {
 
 /// Refuses clients of another version, whose results would come from another program.
 pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError> {
-    let theirs = |client: &Client| {
+    let others = clients.iter().filter_map(|client| {
         let hello = client.hello.as_ref()?;
         let same = hello.version == ours.version && hello.contract == ours.contract;
         (!same).then(|| format!("{} is keystorm {}", client.called, hello.version))
-    };
-    let others: Vec<String> = clients.iter().filter_map(theirs).collect();
+    });
+    let others: Vec<String> = others.collect();
     if others.is_empty() {
         return Ok(());
     }

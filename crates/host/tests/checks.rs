@@ -84,22 +84,22 @@ fn host(trees: &[&str]) -> HostFacts {
 }
 
 fn config(changes: &[(&str, &str)]) -> BTreeMap<String, String> {
-    let pair = |line: &str| {
+    let pairs = CONFIG.lines().map(|line| {
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
         (name.to_owned(), value.trim().to_owned())
-    };
-    let mut config: BTreeMap<String, String> = CONFIG.lines().map(pair).collect();
+    });
+    let mut config: BTreeMap<String, String> = pairs.collect();
     config.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     config
 }
 
 fn info(changes: &[(&str, &str)]) -> Info {
-    let changed = |line: &str| {
+    let lines = INFO.lines().map(|line| {
         let name = line.split(':').next().unwrap_or_default();
         let change = changes.iter().find(|(changed, _)| *changed == name);
         change.map_or(line.to_owned(), |(name, value)| format!("{name}:{value}"))
-    };
-    Info::parse(&INFO.lines().map(changed).collect::<Vec<_>>().join("\r\n"))
+    });
+    Info::parse(&lines.collect::<Vec<_>>().join("\r\n"))
 }
 
 fn trips(us: u64, slow_us: u64) -> Result<RoundTrips, String> {
@@ -398,8 +398,9 @@ fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
     let load = Load { pipeline: 64, value_bytes: 2000, ..Load::default() };
     let badly = memcache(&stats, &settings, grown);
     let badly = Evidence { memcache: Some(Ok(badly)), load, ..spoilt() };
-    let of_server = |f: &&host::doctor::Finding| f.area == Area::Server || f.name == "accept queue";
-    for finding in examine(&badly).iter().filter(of_server) {
+    for finding in
+        examine(&badly).iter().filter(|f| f.area == Area::Server || f.name == "accept queue")
+    {
         assert!(finding.level >= Level::Warn && !finding.mend.is_empty(), "{finding:?}");
     }
 }

@@ -190,8 +190,8 @@ fn canonical(value: &Value, rule: Rule, out: &mut Vec<u8>) {
         }
         Value::Set(values) => several(values.iter().map(one).collect(), true),
         Value::Map(pairs) => {
-            let pair = |(key, value): &(Value, Value)| [one(key), one(value)].concat();
-            several(pairs.iter().map(pair).collect(), true);
+            let pairs = pairs.iter().map(|(key, value)| [one(key), one(value)].concat());
+            several(pairs.collect(), true);
         }
         Value::Error(text) => out.extend([b"-", code(text), b"\n"].concat()),
         Value::Null => out.extend(b"_\n"),

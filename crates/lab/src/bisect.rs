@@ -275,8 +275,9 @@ mod tests {
     }
 
     fn search_by(count: usize, metric: Metric) -> Bisect {
-        let commit = |at: usize| Commit { hash: format!("{at:040}"), subject: format!("no. {at}") };
-        Bisect::new((0..count).map(commit).collect(), "load".to_owned(), metric)
+        let commits = (0..count)
+            .map(|at: usize| Commit { hash: format!("{at:040}"), subject: format!("no. {at}") });
+        Bisect::new(commits.collect(), "load".to_owned(), metric)
     }
 
     /// Measures until there is an answer: 10 % slower from commit `slow` on, with some noise.

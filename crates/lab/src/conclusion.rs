@@ -142,9 +142,8 @@ impl RateSearch {
         };
         let (is_other, above) = self.above();
         let open = self.decides();
-        let is_far = |high: f64| high > rate * FAR && open.is_some();
         let answered = match high {
-            Some(high) if !is_far(high) => SearchOutcome::Found,
+            Some(high) if !(high > rate * FAR && open.is_some()) => SearchOutcome::Found,
             None if open.is_none() => SearchOutcome::AtLeast,
             _ => SearchOutcome::Open,
         };

@@ -75,8 +75,7 @@ mod tests {
     #[test]
     fn columns_are_called_as_figures_are_everywhere() {
         let names = Metric::ALL.map(Metric::name);
-        let known = |column: &&str| names.contains(column);
-        assert_eq!(FIGURES.iter().filter(|column| known(column)).count(), 6);
+        assert_eq!(FIGURES.iter().filter(|column| names.contains(column)).count(), 6);
         let mut table = Csv::for_runs(["test"]);
         table.row(["a \"b\"".to_owned()], &figures(2.0, 1_000_001));
         let cut = Figures { shortfall: Some("interrupted".to_owned()), ..figures(2.0, 1) };

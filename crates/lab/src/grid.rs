@@ -136,21 +136,20 @@ mod tests {
     use crate::words::Arity;
 
     fn grid(text: &str) -> Result<Grid, String> {
-        let takes = |name: &str| match name {
-            "-q" | "--csv" => Some(Arity::Nothing),
-            "--spawn" => Some(Arity::Attached),
-            _ => Some(Arity::Value),
-        };
         Grid::from_line(TypedLine::parse(
             text.split_whitespace().map(OsString::from).collect(),
-            takes,
+            |name| match name {
+                "-q" | "--csv" => Some(Arity::Nothing),
+                "--spawn" => Some(Arity::Attached),
+                _ => Some(Arity::Value),
+            },
         ))
     }
 
     fn lines(text: &str) -> Vec<String> {
         let word = |word: &OsString| word.to_string_lossy().into_owned();
-        let line = |p: Point| p.args.iter().map(word).collect::<Vec<_>>().join(" ");
-        grid(text).unwrap().points().into_iter().map(line).collect()
+        let points = grid(text).unwrap().points().into_iter();
+        points.map(|p| p.args.iter().map(word).collect::<Vec<_>>().join(" ")).collect()
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl<'s> SpeedTrials<'s> {
 pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
     let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
     let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
-    let above = |(speed, answer)| {
+    let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
+    let unjudged = search.unjudged().map(|(speed, answer)| {
         let reason = match answer {
             RateOutcome::ClientLimit => UnjudgedReason::Client,
             RateOutcome::Disturbed => UnjudgedReason::Machine,
@@ -63,9 +64,8 @@ pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
             }
         };
         Unjudged { speed, reason }
-    };
-    let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
-    let unjudged = search.unjudged().map(above).or(next);
+    });
+    let unjudged = unjudged.or(next);
     SpeedRange { kept, missed, is_open, unjudged }
 }
 

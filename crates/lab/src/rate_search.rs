@@ -1,6 +1,6 @@
 //! The results of a search: every trial, the judgement of each rate, and the curve around the result.
 
-use report::{Cause, Disturbance, Finding, LimitedBy, RecordError, Run, Summary};
+use report::{Cause, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
@@ -129,11 +129,10 @@ pub struct Rate {
 
 /// Returns the search's answer for a judgement.
 fn answer_of(judgement: &Judgement) -> RateOutcome {
-    let by_others = |found: &Disturbance| found.cause.by_others();
     match (judgement.outcome, &judgement.disturbance) {
         (Outcome::Kept, _) => RateOutcome::Kept,
         (Outcome::Missed, _) => RateOutcome::Missed,
-        (Outcome::Void, Some(found)) if !by_others(found) => RateOutcome::ClientLimit,
+        (Outcome::Void, Some(found)) if !found.cause.by_others() => RateOutcome::ClientLimit,
         (Outcome::Void, _) | (Outcome::Undecided, Some(_)) => RateOutcome::Disturbed,
         (Outcome::Undecided, None) => RateOutcome::Undecided,
     }

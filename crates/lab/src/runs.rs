@@ -74,12 +74,11 @@ impl Runs {
 
     /// Returns the warnings, each with the number of its first run.
     pub(crate) fn numbered_warnings(&self) -> impl Iterator<Item = (usize, String)> {
-        let describe = |(text, runs): (&str, usize)| match runs - 1 {
+        let texts = self.warned.iter().take(WARNINGS_MAX).map(|(text, runs)| match runs - 1 {
             0 => text.to_owned(),
             1 => format!("{text} (similar in 1 more run)"),
             more => format!("{text} (similar in {more} more runs)"),
-        };
-        let texts = self.warned.iter().take(WARNINGS_MAX).map(describe);
+        });
         self.warned_first.iter().copied().zip(texts)
     }
 

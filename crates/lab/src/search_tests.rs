@@ -33,8 +33,8 @@ fn a_sharp_edge_is_found_from_above_and_below() {
 
 #[test]
 fn there_may_be_no_edge() {
-    let all = |_| RateOutcome::Kept;
-    let (found, _) = search(Settings { most_per_s: 5e4, ..Settings::default() }, all);
+    let (found, _) =
+        search(Settings { most_per_s: 5e4, ..Settings::default() }, |_| RateOutcome::Kept);
     let most = Bracket { passes_per_s: Some(5e4), ..Bracket::default() };
     assert_eq!(found, most);
     let (found, tried) = search(Settings::default(), |_| RateOutcome::Missed);
@@ -173,12 +173,11 @@ fn a_trial_that_breaks_off_leaves_what_is_known() {
 fn one_bad_trial_misses_no_rate() {
     let outcomes = [RateOutcome::Missed, RateOutcome::Undecided, RateOutcome::Kept];
     let at = std::cell::Cell::new(0);
-    let trial = |_| {
+    let settings = Settings { most_per_s: 1000.0, ..Settings::default() };
+    let (found, tried) = search(settings, |_| {
         at.set(at.get() + 1);
         outcomes[(at.get() - 1) % 3]
-    };
-    let settings = Settings { most_per_s: 1000.0, ..Settings::default() };
-    let (found, tried) = search(settings, trial);
+    });
     assert_eq!((found.passes_per_s, tried.len()), (Some(1000.0), 3));
 }
 

@@ -49,8 +49,7 @@ fn to_base64<S: Serializer>(buckets: &Arc<[u8]>, serializer: S) -> Result<S::Ok,
 
 fn from_base64<'de, D: Deserializer<'de>>(source: D) -> Result<Arc<[u8]>, D::Error> {
     let buckets = STANDARD.decode(String::deserialize(source)?);
-    let fault = |e| de::Error::custom(format!("a histogram is not base64: {e}"));
-    buckets.map(Arc::from).map_err(fault)
+    buckets.map(Arc::from).map_err(|e| de::Error::custom(format!("a histogram is not base64: {e}")))
 }
 
 /// Reason why a histogram cannot be written or read.

@@ -152,11 +152,11 @@ impl Measurement {
     /// same.
     #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
-        let measured = |worker: &WorkerUse| {
+        let worker_ns = self.workers.iter().map(|worker| {
             let share = (self.elapsed_ns as f64 / worker.wall_ns.max(1) as f64).min(1.0);
             worker.cpu_ns as f64 * share
-        };
-        let cpu_ns: f64 = self.workers.iter().map(measured).sum();
+        });
+        let cpu_ns: f64 = worker_ns.sum();
         let requests = self.counted();
         (requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / requests as f64)
     }

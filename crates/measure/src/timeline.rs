@@ -128,11 +128,11 @@ impl Timeline {
     /// Ends the timeline of a run of this length. A last interval of next to no length would look like a fall
     /// of the rate, so it is merged into the one before.
     pub fn end_at(&mut self, elapsed_ns: u64) {
-        let is_cut_short = |last: &mut Point| {
+        let cut_short = self.points.pop_if(|last| {
             let from_ns = u64::from(last.index).saturating_mul(self.interval_ns);
             last.index > 0 && from_ns.saturating_add(self.interval_ns / NO_LENGTH) > elapsed_ns
-        };
-        let Some(mut ended) = self.points.pop_if(is_cut_short) else { return };
+        });
+        let Some(mut ended) = cut_short else { return };
         ended.index -= 1;
         match self.points.last_mut() {
             Some(before) if before.index == ended.index => before.merge(&ended),

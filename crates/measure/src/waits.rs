@@ -93,11 +93,11 @@ fn sum_of(ours: &[Backlog], theirs: &[Backlog]) -> Vec<Backlog> {
         let before = backlogs.partition_point(|backlog| backlog.at_ns <= at_ns);
         before.checked_sub(1).map_or(0, |last| backlogs[last].messages)
     };
-    let sum = |at_ns: u64| {
+    let backlogs = times.into_iter().map(|at_ns: u64| {
         let messages = known(ours, at_ns).saturating_add(known(theirs, at_ns));
         Backlog { at_ns, messages }
-    };
-    let all: Vec<Backlog> = times.into_iter().map(sum).collect();
+    });
+    let all: Vec<Backlog> = backlogs.collect();
     let Some((end, before)) = all.split_last() else { return all };
     let together = before.len().div_ceil(POINTS_MAX).max(1);
     let greatest = |points: &[Backlog]| points.iter().copied().max_by_key(|b| b.messages);

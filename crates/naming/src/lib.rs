@@ -31,8 +31,7 @@ impl OptionId {
     /// The word on keystorm's own command line.
     #[must_use]
     pub fn word(self) -> Cow<'static, str> {
-        let as_field = || format!("--{}", self.field().replace('_', "-")).into();
-        self.word.map_or_else(as_field, Into::into)
+        self.word.map_or_else(|| format!("--{}", self.field().replace('_', "-")).into(), Into::into)
     }
 }
 

@@ -134,9 +134,8 @@ impl Clients {
     /// Index of the client of worker number `worker`, where each client has this many receiving threads,
     /// after all sending ones.
     pub(crate) fn of_worker(&self, worker: usize, receivers: usize) -> Option<String> {
-        let sending = |row: &ClientRow| row.workers.saturating_sub(receivers);
-        let receiving = |row: &ClientRow| row.workers.min(receivers);
-        let threads = self.rows.iter().map(sending).chain(self.rows.iter().map(receiving));
+        let senders = self.rows.iter().map(|row| row.workers.saturating_sub(receivers));
+        let threads = senders.chain(self.rows.iter().map(|row| row.workers.min(receivers)));
         let after = threads.scan(0, |after, threads| {
             *after += threads;
             Some(*after)

@@ -38,8 +38,8 @@ pub fn rendered(build: Build, run: &Run) -> String {
 /// Text of every kind of run, for a golden file. Markers keep blank lines at an end.
 #[must_use]
 pub fn golden(build: Build) -> String {
-    let case = |(name, run): (&str, Run)| format!("[{name}]\n{}[end]\n", rendered(build, &run));
-    fixture::all().into_iter().map(case).collect()
+    let runs = fixture::all().into_iter();
+    runs.map(|(name, run)| format!("[{name}]\n{}[end]\n", rendered(build, &run))).collect()
 }
 
 fn figures_are_numbers(build: Build) {

@@ -93,7 +93,7 @@ fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str)
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) if !are_other_variants(a, b) => {
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            let one = |key: &String| {
+            let differences = keys.filter_map(|key| {
                 let path = below(path, key);
                 let value = match (a.get(key), b.get(key)) {
                     (ours, _) if passed_over(&path) => ours.cloned(),
@@ -101,15 +101,14 @@ fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str)
                     (_, theirs) => theirs.cloned(),
                 };
                 value.map(|value| (key.clone(), value))
-            };
-            Value::Object(keys.filter_map(one).collect())
+            });
+            Value::Object(differences.collect())
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let pairs = a.iter().zip(b).enumerate();
-            let one = |(n, (a, b)): (usize, (&Value, &Value))| {
-                overlaid(&below(path, &n.to_string()), a, b, passed_over)
-            };
-            Value::Array(pairs.map(one).collect())
+            let differences =
+                pairs.map(|(n, (a, b))| overlaid(&below(path, &n.to_string()), a, b, passed_over));
+            Value::Array(differences.collect())
         }
         _ => theirs.clone(),
     }
@@ -127,9 +126,8 @@ fn walk(
     }
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {
-            let get = |map: &Map<String, Value>, key: &str| map.get(key).cloned();
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
-                let [a, b] = [a, b].map(|map| get(map, key).unwrap_or(Value::Null));
+                let [a, b] = [a, b].map(|map| map.get(key).cloned().unwrap_or(Value::Null));
                 walk(&below(path, key), &a, &b, passed_over, found);
             }
         }

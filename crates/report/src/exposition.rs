@@ -82,8 +82,8 @@ pub fn decimal(number: f64) -> String {
 fn written(labels: &[(&str, &str)]) -> String {
     let escaped =
         |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let label = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escaped(value));
-    labels.iter().map(label).collect::<Vec<_>>().join(",")
+    let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+    labels.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -126,15 +126,15 @@ impl TlsFigures {
         let mut kinds = tally.negotiated.clone();
         kinds.sort_by(|a, b| (Reverse(a.connections), a).cmp(&(Reverse(b.connections), b)));
         let one = kinds.len() == 1;
-        let named = |Negotiated { version, cipher, connections }: &Negotiated| {
+        let kinds = kinds.iter().map(|Negotiated { version, cipher, connections }| {
             if one {
                 format!("{version} {cipher}")
             } else {
                 format!("{version} {cipher} ({})", counted(*connections, "connection"))
             }
-        };
+        });
         Self {
-            negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),
+            negotiated: escape(kinds.collect::<Vec<_>>().join(", ")),
             resumed: options.resume.then_some(tally.resumed),
             handshake: (!keep_alive).then(|| LatencyFigures::from_latency(&tally.handshake)),
             handshakes: tally.handshake.count(),
@@ -218,9 +218,8 @@ impl RateFigures {
     pub(crate) fn new(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
         let whole = timeline.full_intervals(elapsed_ns);
         let full = whole.end - whole.start;
-        let within = |point: &&Point| whole.contains(&u64::from(point.index));
-        let mut requests: Vec<u64> =
-            timeline.points.iter().filter(within).map(Point::counted).collect();
+        let points = timeline.points.iter().filter(|point| whole.contains(&u64::from(point.index)));
+        let mut requests: Vec<u64> = points.map(Point::counted).collect();
         if full == 0 || timeline.points.is_empty() {
             return None;
         }

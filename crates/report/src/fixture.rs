@@ -270,9 +270,8 @@ pub fn limited() -> Run {
 
 /// 2000 service times: most near 0.4 ms, some up to 3 ms, in no order.
 fn usual_ns() -> Vec<u64> {
-    let usual = |i: u64| 160_123 + (i * 7919 % 2000) * 200;
     let slow = |i: u64| if i.is_multiple_of(50) { i * 1300 } else { 0 };
-    (0..2000).map(|i| usual(i) + slow(i)).collect()
+    (0..2000).map(|i| 160_123 + (i * 7919 % 2000) * 200 + slow(i)).collect()
 }
 
 /// A run of this kind.
@@ -423,8 +422,8 @@ pub fn use_cpu(run: &mut Run, client: (f64, f64), server: (f64, f64)) {
     let ns = |share: f64| (share * wall_ns as f64) as u64;
     let (cpu_ns, wait_ns) = (ns(client.0), Some(ns(client.1)));
     run.measurement.workers = vec![WorkerUse { cpu_ns, system_ns: None, wall_ns, wait_ns }];
-    let seconds = |share: f64| Some(share * wall_ns as f64 / 1e9);
-    let [cpu_main_s, cpu_wait_s] = [server.0, server.1].map(seconds);
+    let [cpu_main_s, cpu_wait_s] =
+        [server.0, server.1].map(|share: f64| Some(share * wall_ns as f64 / 1e9));
     let server = ServerUse { cpu_main_s, cpu_wait_s, ..ServerUse::default() };
     run.watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
 }

@@ -89,8 +89,8 @@ pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
     let of_journal = |journal| {
         let (from_s, to_s) =
             (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
-        let during = move |e: &&JournalEntry| e.to_s > from_s && e.from_s < to_s;
-        let entries = journal.entries.iter().filter(|e| e.usec.is_some()).filter(during);
+        let entries = journal.entries.iter().filter(|e| e.usec.is_some());
+        let entries = entries.filter(move |e| e.to_s > from_s && e.from_s < to_s);
         entries.map(move |entry| SlowEvent {
             t_s: entry.from_s - from_s,
             usec: entry.usec.unwrap_or_default(),

@@ -66,12 +66,11 @@ impl Figures {
 
 /// Returns the value of a figure of response times.
 fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
-    let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
     match metric {
         Metric::Mean => times.mean_ns().map(|ns| ns / 1e6),
         Metric::Min => times.min_ns().map(|ns| ns as f64 / 1e6),
         Metric::Max => times.max_ns().map(|ns| ns as f64 / 1e6),
-        metric => metric.quantile().and_then(quantile),
+        metric => metric.quantile().and_then(|q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6)),
     }
 }
 

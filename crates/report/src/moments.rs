@@ -151,11 +151,11 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
     for point in points {
         let (p99_ns, max_ns) = (point.p99_ns.unwrap_or(0), point.max_ns.unwrap_or(0));
         let own_late_ns = point.own_late_max_ns.unwrap_or(0);
-        let beside = |span: &&mut Span| {
+        let beside = spans.iter_mut().find(|span| {
             point.index.saturating_add(1) >= span.first
                 && point.index <= span.last.saturating_add(1)
-        };
-        if let Some(span) = spans.iter_mut().find(beside) {
+        });
+        if let Some(span) = beside {
             span.first = span.first.min(point.index);
             span.last = span.last.max(point.index);
             span.max_ns = span.max_ns.max(max_ns);

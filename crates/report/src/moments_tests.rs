@@ -172,13 +172,14 @@ fn a_calm_run_has_no_worst_moments_and_ten_are_the_most() {
 #[test]
 fn what_no_cause_covers_is_unexplained() {
     let mut run = run(&[(12, 423)], None);
-    let span = |at: u32| host::MachineSpan {
-        from_s: 1_000.0 + f64::from(at) / 4.0,
-        lasted_s: 0.25,
-        wait_s: Some(if at == 12 { 0.0477 } else { 0.0 }),
-        ..host::MachineSpan::default()
-    };
-    run.watched.machine = (0..40).map(span).collect();
+    run.watched.machine = (0..40)
+        .map(|at: u32| host::MachineSpan {
+            from_s: 1_000.0 + f64::from(at) / 4.0,
+            lasted_s: 0.25,
+            wait_s: Some(if at == 12 { 0.0477 } else { 0.0 }),
+            ..host::MachineSpan::default()
+        })
+        .collect();
     let found = WorstMoments::from_run(&run).unwrap();
     let [waited, rest] = &found.moments[0].causes[..] else { panic!("{found:?}") };
     assert!(waited.starts_with("keystorm's threads waited "), "{found:?}");

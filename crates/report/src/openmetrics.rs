@@ -251,11 +251,11 @@ impl Page<'_> {
 
     fn operations(&mut self) {
         self.counters("operations", "", "Operations of a mix that ended, by outcome", |test| {
-            let outcomes = |o: &OperationCounters| {
+            let outcomes = test.seen.operations.iter().flat_map(|o| {
                 let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
                 counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
-            };
-            test.seen.operations.iter().flat_map(outcomes).collect()
+            });
+            outcomes.collect()
         });
         self.histograms(
             "operation_time",

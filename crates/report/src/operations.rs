@@ -5,7 +5,7 @@
 
 use measure::{CommandTally, Latency, OperationTally, Tally};
 use serde::Serialize;
-use workload::{CommandSpec, Plan};
+use workload::Plan;
 
 use crate::{LatencyFigures, Lookups, escape};
 
@@ -74,10 +74,10 @@ impl CommandFigures {
     pub fn of_plan(plan: &Plan, total: &Tally) -> Vec<Self> {
         let different = plan.different_commands();
         let named = different.commands.iter().zip(different.looks_up);
-        let of = |((command, looks_up), tally): ((&&CommandSpec, bool), &CommandTally)| {
-            Self::new(&command.name(), looks_up, tally)
-        };
-        named.zip(&total.commands).map(of).collect()
+        named
+            .zip(&total.commands)
+            .map(|((command, looks_up), tally)| Self::new(&command.name(), looks_up, tally))
+            .collect()
     }
 }
 
@@ -112,7 +112,7 @@ impl OperationFigures {
                 tallies.iter().for_each(|tally| all.merge(pick(tally)));
                 all
             };
-            let of_commands = || OperationTally {
+            let tally = total.operations.get(at).cloned().unwrap_or_else(|| OperationTally {
                 service: merged(|c| &c.service),
                 scheduled_response: (tallies.iter().any(|c| c.scheduled_response.is_some()))
                     .then(|| merged(CommandTally::response)),
@@ -120,8 +120,7 @@ impl OperationFigures {
                 ok: sum(|c| c.ok),
                 missed: sum(|c| c.miss),
                 failed: sum(|c| c.errors),
-            };
-            let tally = total.operations.get(at).cloned().unwrap_or_else(of_commands);
+            });
             let count = tally.ended();
             let looks_up = &different.looks_up[own.clone()];
             let commands = different.commands[own].iter().zip(looks_up).zip(tallies);

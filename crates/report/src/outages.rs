@@ -54,14 +54,14 @@ pub(crate) fn common(clients: &[ClientOutages<'_>]) -> Vec<Outage> {
 
 fn later((offset_ns, outages): &ClientOutages<'_>) -> Vec<Outage> {
     let shift = |ns: u64| ns.saturating_add(*offset_ns);
-    let shifted = |outage: &Outage| Outage {
+    let outages = outages.iter().map(|outage| Outage {
         from_ns: shift(outage.from_ns),
         to_ns: shift(outage.to_ns),
         first_failure_ns: outage.first_failure_ns.map(shift),
         recovered_ns: outage.recovered_ns.map(shift),
         ..*outage
-    };
-    outages.iter().map(shifted).collect()
+    });
+    outages.collect()
 }
 
 /// Returns the overlap of two outages. Rates add up, and recover when both have.

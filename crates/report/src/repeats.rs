@@ -131,8 +131,8 @@ pub(crate) fn counted(summary: &Summary<'_>) -> Option<CountedRun> {
     if run.measurement.ending != Ending::Complete {
         return None;
     }
-    let by_others = |found: &Disturbance| found.cause.by_others();
-    let disturbed = Disturbance::from_run(run).filter(by_others).map(|found| found.cause);
+    let disturbed =
+        Disturbance::from_run(run).filter(|found| found.cause.by_others()).map(|found| found.cause);
     let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::new(slo, run)));
     let figures = Figures::from_summary(summary);
     Some(CountedRun { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
@@ -160,10 +160,10 @@ impl RepeatCollector {
         counted: Option<CountedRun>,
     ) -> Option<Repeats> {
         let Repeat { number, of } = repeat?;
-        let goes_on = |open: &Repeats| {
+        let open = self.open.iter().position(|open| {
             open.name == name && open.planned == of && open.last.checked_add(1) == Some(number)
-        };
-        let at = self.open.iter().position(goes_on).unwrap_or_else(|| {
+        });
+        let at = open.unwrap_or_else(|| {
             self.open.push(Repeats {
                 name: name.to_owned(),
                 unit: counted.as_ref().map(|counted| counted.unit).unwrap_or_default(),
@@ -198,13 +198,13 @@ pub(crate) mod tests {
 
     /// `of` runs, each a little slower than the one before.
     pub(crate) fn runs(of: u32) -> Vec<Run> {
-        let run = |number| {
+        let runs = (1..=of).map(|number| {
             let mut run = fixture::complete();
             run.measurement.elapsed_ns += u64::from(number) * 100_000;
             run.repeat = Some(Repeat { number, of });
             run
-        };
-        (1..=of).map(run).collect()
+        });
+        runs.collect()
     }
 
     #[test]

@@ -174,11 +174,10 @@ impl SpanFigures {
 
 /// Returns whether receivers learn the identity of a message by a later read, which has another stamp.
 fn is_known_by_reading(plan: &Plan) -> bool {
-    let tracking = |kind| match kind {
+    let mode = plan.delivery.as_ref().and_then(|delivery| match delivery.kind {
         DeliveryKind::Invalidate { tracking } => Some(tracking.mode),
         _ => None,
-    };
-    let mode = plan.delivery.as_ref().and_then(|delivery| tracking(delivery.kind));
+    });
     mode.is_some_and(|mode| mode != TrackingMode::Bcast)
 }
 

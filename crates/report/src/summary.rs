@@ -272,8 +272,8 @@ impl<'r> Summary<'r> {
         let plan = &self.run.plan;
         let schedule = plan.load.pace.schedule().filter(|schedule| schedule.is_limited())?;
         let span_ns = plan.scheduled_ns(self.run.measurement.elapsed_ns)?;
-        let mean = || schedule.mean_per_s(span_ns);
-        let asked = plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean));
+        let asked = plan
+            .own_rate_per_s(schedule.rate_per_s().unwrap_or_else(|| schedule.mean_per_s(span_ns)));
         // Each of several has its schedule from its own start on, the last of them from here.
         let apart_ns = self.run.measurement.timeline.all_ran.as_ref().map_or(0, |span| span.start);
         let length_ns = span_ns as f64 + apart_ns as f64;
@@ -344,9 +344,10 @@ mod tests {
         let lookup = |words: &[[&str; 2]], counts: &[(u64, u64)]| {
             let mut run = fixture::complete();
             let tally = run.measurement.total.commands[0].clone();
-            let tally =
-                |(ok, miss): &(u64, u64)| CommandTally { ok: *ok, miss: *miss, ..tally.clone() };
-            run.measurement.total.commands = counts.iter().map(tally).collect();
+            run.measurement.total.commands = counts
+                .iter()
+                .map(|(ok, miss)| CommandTally { ok: *ok, miss: *miss, ..tally.clone() })
+                .collect();
             let sequence = words.iter().map(CommandSpec::from_words).collect();
             run.plan = PlanParts { sequence, ..fixture::parts() }.build().unwrap();
             let summary = Summary::from_run(&run);

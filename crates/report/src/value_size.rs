@@ -31,9 +31,8 @@ pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
         return None;
     }
     let spec = plan.different_commands();
-    let replies = || spec.commands.iter().zip(&total.commands);
     let mut frames = Frames::default();
-    for (command, tally) in replies() {
+    for (command, tally) in spec.commands.iter().zip(&total.commands) {
         frames.add(command, tally, plan.protocol)?;
     }
     frames.around += frames.keys_echoed(connections.bytes_out)?;

@@ -98,8 +98,7 @@ fn listening(socket: Socket) -> io::Result<Socket> {
 /// Returns whether the socket exists but has no listener.
 fn is_left_behind(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
-    let refused = |e: &io::Error| e.kind() == ErrorKind::ConnectionRefused;
-    is_socket && UnixStream::connect(path).is_err_and(|e| refused(&e))
+    is_socket && UnixStream::connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused)
 }
 
 /// Sends the reason for a refusal, if that needs no waiting, and closes the connection.

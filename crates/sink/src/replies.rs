@@ -174,8 +174,8 @@ impl Replies {
 /// A name in capitals as a number; `None` if it is longer than any known name.
 #[inline]
 fn packed(name: &[u8]) -> Option<u128> {
-    let add = |sum, byte: &u8| sum << 8 | u128::from(byte.to_ascii_uppercase());
-    (name.len() <= size_of::<u128>()).then(|| name.iter().fold(0, add))
+    (name.len() <= size_of::<u128>())
+        .then(|| name.iter().fold(0, |sum, byte| sum << 8 | u128::from(byte.to_ascii_uppercase())))
 }
 
 fn number(word: &[u8]) -> Option<i64> {

@@ -17,8 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The engines that work here.
 fn engines() -> Vec<EngineChoice> {
     static WORKING: OnceLock<Vec<EngineChoice>> = OnceLock::new();
-    let probe = || EngineChoice::ALL.into_iter().filter(|e| e.probe().is_ok()).collect();
-    WORKING.get_or_init(probe).clone()
+    WORKING
+        .get_or_init(|| EngineChoice::ALL.into_iter().filter(|e| e.probe().is_ok()).collect())
+        .clone()
 }
 
 trait Stream: Read + Write {}

@@ -32,10 +32,10 @@ mod tests {
 
     #[test]
     fn neighbouring_seeds_have_nothing_in_common() {
-        let numbers = |seed| {
+        let numbers = (0..10).flat_map(|seed| {
             (0..1_000).map(move |_| seed).scan(Noise::new(seed), |noise, _| Some(noise.uniform()))
-        };
-        let drawn: Vec<f64> = (0..10).flat_map(numbers).collect();
+        });
+        let drawn: Vec<f64> = numbers.collect();
         let mut different: Vec<u64> = drawn.iter().map(|number| number.to_bits()).collect();
         different.sort_unstable();
         different.dedup();

@@ -333,8 +333,7 @@ impl RatioEstimate {
     #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         let bound = share.ln_1p();
-        let within = |of: Interval| of.low.ln() >= -bound && of.high.ln() <= bound;
-        self.interval.is_some_and(within)
+        self.interval.is_some_and(|of| of.low.ln() >= -bound && of.high.ln() <= bound)
     }
 
     /// Returns whether the ratio differs from 1 if `figures` figures are examined together (Bonferroni).
@@ -416,8 +415,7 @@ fn median_of_means(sorted: &[f64]) -> f64 {
 
 /// Logarithms of values; `None` if one is not finite.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
-    let logarithm = |value: &f64| Some(value.ln()).filter(|ln| ln.is_finite());
-    values.iter().map(logarithm).collect()
+    values.iter().map(|value| Some(value.ln()).filter(|ln| ln.is_finite())).collect()
 }
 
 /// Marks the probabilities that are small enough to act on, so that the chance of acting on any of them

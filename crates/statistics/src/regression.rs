@@ -82,12 +82,12 @@ impl Regression {
             .iter()
             .map(|row| row.iter().zip(&with_outcome).map(|(a, b)| a * b).sum())
             .collect();
-        let residual = |(causes, outcome): &(Vec<f64>, f64)| {
+        let residuals = centred.iter().map(|(causes, outcome)| {
             let fitted: f64 =
                 varied.iter().zip(&slopes).map(|(at, slope)| causes[*at] * slope).sum();
             (outcome - fitted).powi(2)
-        };
-        let variance = centred.iter().map(residual).sum::<f64>() / freedom;
+        });
+        let variance = residuals.sum::<f64>() / freedom;
         let mut places = vec![None; count];
         varied.iter().enumerate().for_each(|(place, cause)| places[*cause] = Some(place));
         Some(Self { places, slopes, inverse, variance, freedom })
@@ -145,12 +145,12 @@ fn centred(observations: &[Observation], groups: usize, count: usize) -> Vec<(Ve
         *of_outcome += outcome;
         *seen += 1.0;
     }
-    let less_mean = |Observation { group, causes, outcome }: &Observation| {
+    let centred = observations.iter().map(|Observation { group, causes, outcome }| {
         let (of_causes, of_outcome, seen) = &sums[*group];
         let causes = causes.iter().zip(of_causes).map(|(cause, sum)| cause - sum / seen).collect();
         (causes, outcome - of_outcome / seen)
-    };
-    observations.iter().map(less_mean).collect()
+    });
+    centred.collect()
 }
 
 /// The inverse of a symmetric matrix, by Gauss-Jordan elimination; `None` for a singular matrix.
@@ -161,9 +161,9 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         row.extend((0..size).map(|other| f64::from(u8::from(other == at))));
     }
     for column in 0..size {
-        let by_size =
-            |a: &usize, b: &usize| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs());
-        let pivot = (column..size).max_by(by_size)?;
+        let pivot = (column..size).max_by(|a: &usize, b: &usize| {
+            matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs())
+        })?;
         if matrix[pivot][column].abs() <= largest * 1e-12 {
             return None;
         }

@@ -42,8 +42,7 @@ impl Share {
         let independent = share * (1.0 - share) / of;
         let mut effect = 1.0;
         if groups.len() > 1 && independent > 0.0 {
-            let off = |(hits, n): &(f64, f64)| (hits - share * n).powi(2);
-            let squares: f64 = groups.iter().map(off).sum();
+            let squares: f64 = groups.iter().map(|(hits, n)| (hits - share * n).powi(2)).sum();
             let seen = count * squares / (count - 1.0) / (of * of);
             let freedom = groups.len().max(GROUPS_MIN) as f64 - 1.0;
             let wider = student::two_sided(ERROR_RATE, freedom).unwrap_or(NORMAL) / NORMAL;
@@ -58,10 +57,10 @@ impl Share {
     #[must_use]
     pub fn of_trials(trials: &[&[(u64, u64)]]) -> Option<Self> {
         let groups: Vec<(u64, u64)> = trials.iter().copied().flatten().copied().collect();
-        let sum = |groups: &&[(u64, u64)]| {
+        let sums = trials.iter().map(|groups| {
             groups.iter().fold((0, 0), |(hits, all), (hit, of)| (hits + hit, all + of))
-        };
-        let whole: Vec<(u64, u64)> = trials.iter().map(sum).collect();
+        });
+        let whole: Vec<(u64, u64)> = sums.collect();
         let by_group = Self::from_groups(&groups)?;
         let by_trial = Self::from_groups(&whole)?;
         Some(Self { effective: by_group.effective.min(by_trial.effective), ..by_group })

@@ -14,11 +14,11 @@ pub(crate) enum Tail {
 impl Tail {
     /// The probability of this many values beyond a bound, or more, if it were the median.
     pub(crate) fn probability(self, values: &[f64], bound: f64) -> f64 {
-        let is_beyond = |value: &&f64| match self {
+        let beyond = values.iter().filter(|value| match self {
             Self::Above => **value > bound,
             Self::Below => **value < bound,
-        };
-        let beyond = values.iter().filter(is_beyond).count();
+        });
+        let beyond = beyond.count();
         at_most(values.len() - beyond, values.len())
     }
 }

@@ -51,12 +51,12 @@ pub fn steps(values: &[f64], series: usize) -> Vec<LevelStep> {
     let ends = found.iter().skip(1).map(|(at, ..)| *at).chain([values.len()]);
     let ends: Vec<usize> = ends.collect();
     let mut from = 0;
-    let step = |((at, range, p), to): ((usize, (usize, usize), f64), usize)| {
+    let steps = found.into_iter().zip(ends).filter_map(|((at, range, p), to)| {
         let ratio = Ratio::unpaired(&values[from..at], &values[at..to], 0.0)?;
         from = at;
         Some(LevelStep { at, range, ratio, p })
-    };
-    found.into_iter().zip(ends).filter_map(step).collect()
+    });
+    steps.collect()
 }
 
 /// The step at the newest values of a level, if they lie beyond the others. `offset` is the index of the

@@ -63,15 +63,14 @@ impl ChildProcess {
         let child = Arc::new(Mutex::new(child));
         let (lines, to_tell) = channel::<String>();
         // A thread of its own: a child that is stopped must not stop us.
-        let tell = move || {
+        thread::Builder::new().name("tell".into()).spawn(move || {
             let Some(mut stdin): Option<ChildStdin> = stdin else { return };
             for line in to_tell {
                 if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
                     break;
                 }
             }
-        };
-        thread::Builder::new().name("tell".into()).spawn(tell)?;
+        })?;
         let last = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&last);
         let errors = thread::Builder::new().name("stderr".into()).spawn(move || {

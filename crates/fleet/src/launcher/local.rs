@@ -63,12 +63,11 @@ impl Children {
                 let _ =
                     says.send(Event { client: Some(client), at, what: ClientOutput::Line(line) });
             };
-            let ended = move |ended: children::ChildExit| {
+            all.names.push(name);
+            all.children.push(ChildProcess::start(command, line, move |ended| {
                 let what = ClientOutput::Lost(why(&ended));
                 let _ = ends.send(Event { client: Some(client), at: Instant::now(), what });
-            };
-            all.names.push(name);
-            all.children.push(ChildProcess::start(command, line, ended)?);
+            })?);
         }
         Ok(Box::new(all))
     }

@@ -39,8 +39,7 @@ enum ToProgram<'l> {
 
 /// Finds the launcher's program.
 pub(super) fn find(name: &str) -> Result<PathBuf, String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
         return Err(format!(
             "{name:?} is not a valid launcher name; use local:N, ssh:HOST,… or NAME for a \
              program keystorm-on-NAME"
@@ -95,13 +94,12 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
         }
     };
     let name = format!("keystorm-on-{}", on.launcher);
-    let ended = move |ended: children::ChildExit| {
+    let talking = ChildProcess::start(command, line, move |ended| {
         let why = format!("{name}: {}", ended.describe());
         let _ = ended_early.send(Err(why.clone()));
         let _ =
             ends.send(Event { client: None, at: Instant::now(), what: ClientOutput::Lost(why) });
-    };
-    let talking = ChildProcess::start(command, line, ended);
+    });
     let talking =
         talking.map_err(|e| unfit(format!("{} cannot be run: {e}", program.display())))?;
     let names = placing(&was_placed).map_err(unfit)?;

@@ -88,9 +88,9 @@ impl Round<'_> {
         if is_all && !std::mem::replace(&mut self.exchange.all_received, true) {
             self.tell_all(|_| ToClient::AllReceived);
         }
-        let closed = |part: &super::Part| part.messages.closed || part.is_over();
         let first = self.parts.iter().position(|part| part.messages.closed && !part.is_over());
-        let all_closed = first.is_some() && self.parts.iter().all(closed);
+        let all_closed =
+            first.is_some() && self.parts.iter().all(|part| part.messages.closed || part.is_over());
         if all_closed && !std::mem::replace(&mut self.exchange.all_closed, true) {
             self.tell_all(|client| ToClient::AllClosed { removes: first == Some(client) });
         }

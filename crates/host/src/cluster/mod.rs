@@ -74,8 +74,7 @@ const REFRESH_PATIENCE: Patience =
 /// Asks the first of these nodes that answers for the current topology; `None` if none does.
 #[must_use]
 pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
-    let ask = |node: &SocketAddr| discover(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok();
-    nodes.iter().find_map(ask)
+    nodes.iter().find_map(|node| discover(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok())
 }
 
 fn refused(address: &Address, command: &str, text: &[u8]) -> ProbeError {
@@ -107,10 +106,10 @@ fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ProbeError> {
         .to_socket_addrs()
         .map_err(|error| fault(error.to_string()))?
         .collect();
-    let same_family = |address: &&SocketAddr| match asked {
+    let same_family = found.iter().find(|address| match asked {
         Address::Tcp(asked) => asked.is_ipv4() == address.is_ipv4(),
         Address::Unix(_) => true,
-    };
-    let chosen = found.iter().find(same_family).or(found.first());
+    });
+    let chosen = same_family.or(found.first());
     chosen.copied().ok_or_else(|| fault("it does not resolve to an address".to_owned()))
 }

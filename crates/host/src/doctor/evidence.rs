@@ -302,11 +302,11 @@ impl Info {
 
     /// Keys in all databases.
     fn keys(&self) -> u64 {
-        let of = |(name, value): (&String, &String)| {
+        let keys = self.fields.iter().filter_map(|(name, value)| {
             name.strip_prefix("db")?.parse::<u32>().ok()?;
             value.strip_prefix("keys=")?.split(',').next()?.parse::<u64>().ok()
-        };
-        self.fields.iter().filter_map(of).sum()
+        });
+        keys.sum()
     }
 
     /// Numeric value of a field.

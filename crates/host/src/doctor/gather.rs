@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::memcache::MemcacheClient;
-use crate::{Address, Client, HostFacts, JournalEntry, machine, printable};
+use crate::{Address, Client, HostFacts, machine, printable};
 use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
@@ -154,10 +154,10 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
     let listening = first.get("curr_connections").and_then(|n| n.parse::<u64>().ok());
     let listening = listening.filter(|n| *n <= LISTED_MAX).and_then(|_| {
         let listed = stats(client, Some("conns")).ok()?;
-        let is_state = |(name, value): &(&String, &String)| {
-            name.ends_with(":state") && *value == "conn_listening"
-        };
-        Some(listed.iter().filter(is_state).count() as u64)
+        let in_state = listed
+            .iter()
+            .filter(|(name, value)| name.ends_with(":state") && *value == "conn_listening");
+        Some(in_state.count() as u64)
     });
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let seconds = begun.elapsed().as_secs_f64();
@@ -236,12 +236,12 @@ fn server<T: Read + Write>(
 /// The commands of a slow log, the slowest first.
 fn slowest(reply: &Value) -> Vec<SlowCommand> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let command = |entry: JournalEntry| SlowCommand {
+    let commands = crate::slow_commands(reply).into_iter().map(|entry| SlowCommand {
         what: entry.what,
         ran: Duration::from_micros(entry.usec.unwrap_or_default()),
         ago: now.saturating_sub(Duration::from_secs_f64(entry.to_s.max(0.0))),
-    };
-    let mut all: Vec<SlowCommand> = crate::slow_commands(reply).into_iter().map(command).collect();
+    });
+    let mut all: Vec<SlowCommand> = commands.collect();
     all.sort_by_key(|entry| std::cmp::Reverse(entry.ran));
     all
 }
@@ -273,11 +273,11 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
 
 /// Parses `[[event, when, latest ms, longest ms], ...]`; `None` for anything else.
 fn latency_events(value: &Value) -> Option<Vec<(String, u64)>> {
-    let event = |value: &Value| {
+    let events = value.items()?.iter().map(|value| {
         let fields = value.items()?;
         Some((fields.first()?.text()?, fields.get(3)?.text()?.parse().ok()?))
-    };
-    value.items()?.iter().map(event).collect()
+    });
+    events.collect()
 }
 
 /// The commands of the suite, without repetition, with valid arguments.

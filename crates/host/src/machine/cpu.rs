@@ -121,10 +121,9 @@ fn groups(tree: &Tree, online: &[usize], files: &[&str]) -> Option<Vec<String>> 
 fn last_cache(tree: &Tree) -> Option<String> {
     let caches = tree.names("sys/devices/system/cpu/cpu0/cache");
     let caches = caches.iter().filter(|name| name.starts_with("index"));
-    let level = |name: &&String| {
+    let last = caches.max_by_key(|name| {
         tree.value::<u32>(&format!("sys/devices/system/cpu/cpu0/cache/{name}/level"))
-    };
-    let last = caches.max_by_key(level)?;
+    })?;
     Some(format!("cache/{last}/shared_cpu_list"))
 }
 

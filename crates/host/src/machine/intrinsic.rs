@@ -81,8 +81,7 @@ impl Intrinsic {
 impl Delays {
     /// Computes how long a random moment within `span_ns` waits for the end of the interruption around it.
     fn from_interruptions(gaps: &Histogram<u64>, span_ns: u64) -> Self {
-        let at = |quantile| delay_of_a_moment(gaps, span_ns, quantile) / 1e3;
-        Self::new(gaps, at)
+        Self::new(gaps, |quantile| delay_of_a_moment(gaps, span_ns, quantile) / 1e3)
     }
 
     /// Quantiles of delays, each counted once.

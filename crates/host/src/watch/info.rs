@@ -104,15 +104,15 @@ impl Info {
 
     /// Calls by command, in lower case as `commandstats` has them (`get`, `config|get`).
     pub(super) fn commands(&self) -> BTreeMap<String, Calls> {
-        let read = |(name, value): (&String, &String)| {
+        let numbers = self.0.iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("cmdstat_")?.to_lowercase();
             let field = |wanted: &str| {
                 let mut fields = value.split(',').filter_map(|field| field.split_once('='));
                 fields.find(|(name, _)| *name == wanted)?.1.parse().ok()
             };
             Some((name, Calls { calls: field("calls")?, usec: field("usec")? }))
-        };
-        self.0.iter().filter_map(read).collect()
+        });
+        numbers.collect()
     }
 }
 

@@ -134,10 +134,9 @@ pub(super) fn read(
                 let known = mark.slow.unwrap_or(-1);
                 let all = reply.items().unwrap_or_default();
                 // Numbers of before a reset are no bound.
-                let later = |item: &&Value| first_number(item).is_some_and(|id| id > known);
                 entries.extend(
                     all.iter()
-                        .filter(later)
+                        .filter(|item| first_number(item).is_some_and(|id| id > known))
                         .filter_map(|item| command(item, JournalKind::SlowCommand))
                         .filter(|entry| entry.to_s >= since_s),
                 );

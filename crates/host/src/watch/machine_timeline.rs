@@ -142,13 +142,13 @@ fn carries_load(name: &str) -> bool {
 /// Reads the waiting time so far of these threads of a process (a number, or `self`).
 fn waits(process: &str, counts: fn(&str) -> bool) -> Option<Waits> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
-    let waited = |task: fs::DirEntry| {
+    let threads = tasks.flatten().filter_map(|task| {
         fs::read_to_string(task.path().join("comm")).ok().filter(|name| counts(name))?;
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
         let waited_ns = text.split_whitespace().nth(1)?.parse().ok()?;
         Some((task.file_name().to_str()?.parse().ok()?, waited_ns))
-    };
-    Some(tasks.flatten().filter_map(waited).take(THREADS_MAX).collect())
+    });
+    Some(threads.take(THREADS_MAX).collect())
 }
 
 /// Parses the TCP segments retransmitted so far in `/proc/net/snmp`: a line of names, and one of their
@@ -176,11 +176,11 @@ fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
 
 /// Computes the mean frequency of these CPUs, if the kernel reports it.
 fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
-    let one = |cpu: &usize| {
+    let speeds = cpus.iter().filter_map(|cpu| {
         let path = root.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
         fs::read_to_string(path).ok()?.trim().parse::<f64>().ok()
-    };
-    let known: Vec<f64> = cpus.iter().filter_map(one).collect();
+    });
+    let known: Vec<f64> = speeds.collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 / 1e3)
 }
 
@@ -311,8 +311,9 @@ mod tests {
         let (stop, stopped) = channel::<()>();
         let (named, runs) = channel();
         // A thread gives itself its name before anything else.
-        let wait = move || named.send(()).is_ok() && stopped.recv().is_err();
-        let worker = thread::Builder::new().name("worker-7".into()).spawn(wait).unwrap();
+        let thread = thread::Builder::new().name("worker-7".into());
+        let worker =
+            thread.spawn(move || named.send(()).is_ok() && stopped.recv().is_err()).unwrap();
         runs.recv().unwrap();
         let (all, ours) = (waits("self", |_| true).unwrap(), waits("self", carries_load).unwrap());
         assert!(!ours.is_empty() && ours.len() < all.len(), "{ours:?} {all:?}");

@@ -120,11 +120,10 @@ impl<'a> Watch<'a> {
     /// all.
     #[must_use]
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
-        let nobody = |_: &Address, _| unreachable!("no server was watched");
         let link_to = Some(server);
         Self {
             addresses: Vec::new(),
-            connect: Box::new(nobody),
+            connect: Box::new(|_, _| unreachable!("no server was watched")),
             link_to,
             unseen,
             sample: false,

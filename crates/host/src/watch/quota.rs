@@ -35,12 +35,12 @@ fn of_group(root: &Path, line: &str) -> Option<u64> {
         }
         _ => return None,
     };
-    let of = |base: &&str| {
+    let counts = bases.iter().filter_map(|base| {
         let group = Path::new(group.trim_start_matches('/'));
         let folders = group.ancestors().map(|part| root.join(base).join(part));
         folders.filter_map(|folder| counted(&folder.join("cpu.stat"))).max()
-    };
-    bases.iter().filter_map(of).max()
+    });
+    counts.max()
 }
 
 /// Version 2 counts microseconds, version 1 nanoseconds.

@@ -90,19 +90,19 @@ fn at_most(grown: &[(u64, u64)], share: f64) -> Option<u64> {
 
 /// Parses the reply, in RESP2's or RESP3's form: names, each with `calls` and `histogram_usec`.
 fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
-    let one = |(name, fields): (&Value, &Value)| {
+    let times = reply.pairs().unwrap_or_default().into_iter().filter_map(|(name, fields)| {
         let is_it = |(name, _): &(&Value, &Value)| name.text().as_deref() == Some("histogram_usec");
         let (_, histogram) = fields.pairs()?.into_iter().find(is_it)?;
-        let bucket = |(bound, calls): (&Value, &Value)| match (bound, calls) {
+        let pairs = histogram.pairs().unwrap_or_default().into_iter();
+        let buckets = pairs.filter_map(|(bound, calls)| match (bound, calls) {
             (Value::Integer(bound), Value::Integer(calls)) => {
                 Some((u64::try_from(*bound).ok()?, u64::try_from(*calls).ok()?))
             }
             _ => None,
-        };
-        let buckets = histogram.pairs().unwrap_or_default().into_iter().filter_map(bucket);
+        });
         Some((name.text()?.to_lowercase(), buckets.collect()))
-    };
-    reply.pairs().unwrap_or_default().into_iter().filter_map(one).collect()
+    });
+    times.collect()
 }
 
 #[cfg(test)]

@@ -73,14 +73,14 @@ impl JournalReader {
     ) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let pid = local::find(&before.info);
-        let look = move || {
+        let thread = thread::Builder::new().name("journal".into()).spawn(move || {
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 // A server that stopped answering ends the looks; the load says why.
                 let Some(used) = used(&mut subject, &before, pid) else { break };
                 so_far.set_server(ServerUse { address: address.clone(), ..used });
             }
-        };
-        let thread = thread::Builder::new().name("journal".into()).spawn(look).ok()?;
+        });
+        let thread = thread.ok()?;
         Some(Self { stop, thread })
     }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::info::{Calls, Info};
+use super::info::Info;
 use super::journal::{Journal, JournalMark};
 use super::local::LocalUse;
 use super::run_times::{CommandRunTime, CommandUse, RunTimes};
@@ -331,12 +331,12 @@ fn polling(info: &Info, threads: u32) -> Option<PollingThreads> {
 
 fn by_command(old: &Info, new: &Info) -> Vec<CommandUse> {
     let before = old.commands();
-    let grown = |(name, now): (String, Calls)| {
+    let grown = new.commands().into_iter().filter_map(|(name, now)| {
         let was = before.get(&name).copied().unwrap_or_default();
         let calls = now.calls.checked_sub(was.calls).filter(|calls| *calls > 0)?;
         Some(CommandUse { name, calls, usec: now.usec.saturating_sub(was.usec) })
-    };
-    new.commands().into_iter().filter_map(grown).collect()
+    });
+    grown.collect()
 }
 
 /// Returns whether the data was saved: Redis 7 counts saves; before, only the time of the last one shows it.
@@ -357,12 +357,12 @@ fn rewrote(old: &Info, new: &Info) -> Option<bool> {
 
 fn settings(before: &Snapshot, after: &Snapshot) -> Vec<Setting> {
     let was = |name: &str| before.settings.iter().find(|(known, _)| known == name);
-    let setting = |(name, value): &(String, String)| Setting {
+    let settings = after.settings.iter().map(|(name, value)| Setting {
         name: name.clone(),
         value: value.clone(),
         changed_from: was(name).map(|(_, old)| old.clone()).filter(|old| old != value),
-    };
-    after.settings.iter().map(setting).collect()
+    });
+    settings.collect()
 }
 
 #[cfg(test)]

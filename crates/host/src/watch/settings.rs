@@ -30,8 +30,8 @@ pub(super) fn shown_settings(
 
 /// The pairs of a `CONFIG GET`, in RESP2's or RESP3's form; `None` for an error.
 pub(super) fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
-    let texts = |(name, value): (&Value, &Value)| name.text().zip(value.text());
-    Some(reply.pairs()?.into_iter().filter_map(texts).collect())
+    let pairs = reply.pairs()?.into_iter();
+    Some(pairs.filter_map(|(name, value)| name.text().zip(value.text())).collect())
 }
 
 #[cfg(test)]

@@ -20,14 +20,14 @@ pub(super) fn read(pid: u32) -> Workers {
 /// Reads the use so far of threads whose names begin with `name`.
 pub(super) fn named(pid: u32, name: &str) -> Workers {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok();
-    let used = |task: fs::DirEntry| {
+    let workers = tasks.into_iter().flatten().flatten().filter_map(|task| {
         let named = fs::read_to_string(task.path().join("comm")).ok()?.starts_with(name);
         let schedstat = fs::read_to_string(task.path().join("schedstat")).ok().filter(|_| named)?;
         let mut numbers = schedstat.split_whitespace().map(str::parse);
         let times = (numbers.next()?.ok()?, numbers.next()?.ok()?);
         Some((task.file_name().to_str()?.parse().ok()?, times))
-    };
-    tasks.into_iter().flatten().flatten().filter_map(used).collect()
+    });
+    workers.collect()
 }
 
 /// CPU seconds of each between two readings, the busiest first, and the waiting seconds of that one.

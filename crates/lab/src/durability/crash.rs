@@ -148,8 +148,7 @@ mod tests {
         let mut lanes = lanes();
         lanes[0].missing = vec![4..5, 5..6];
         let judge = |own: &[u64]| {
-            let gone = |number: &u64| !own.contains(number);
-            let content = content(|numbers| numbers.retain(gone));
+            let content = content(|numbers| numbers.retain(|number| !own.contains(number)));
             Crash::judge(&lanes, &content, &[], 1_000_000)
         };
         let (there, half, none) = (judge(&[]), judge(&[5]), judge(&[4, 5]));

@@ -69,8 +69,8 @@ impl Durability {
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let missed = |setting: &SettingResult| {
-            let of = |target: &Target| target.missed(&setting.crashes);
-            let missed = self.targets.iter().filter_map(of).collect::<Vec<_>>().join(", ");
+            let clauses = self.targets.iter().filter_map(|target| target.missed(&setting.crashes));
+            let missed = clauses.collect::<Vec<_>>().join(", ");
             (!missed.is_empty()).then(|| format!("{}: {missed}", setting.name))
         };
         self.settings.iter().filter_map(missed).collect()

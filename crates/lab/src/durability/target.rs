@@ -48,13 +48,12 @@ impl Target {
     /// Returns the worst figure if it is not below the bound, in words.
     #[must_use]
     pub fn missed(&self, crashes: &[Crash]) -> Option<String> {
-        let figure = |crash: &Crash| match self.figure {
+        let figures = crashes.iter().map(|crash| match self.figure {
             Figure::Lost => crash.lost as f64,
             Figure::Rpo => crash.rpo_s.unwrap_or(0.0),
             Figure::Rto => crash.rto_s.unwrap_or(f64::INFINITY),
-        };
-        let worst =
-            crashes.iter().map(figure).reduce(f64::max).filter(|worst| *worst >= self.below)?;
+        });
+        let worst = figures.reduce(f64::max).filter(|worst| *worst >= self.below)?;
         Some(match self.figure {
             Figure::Lost => {
                 format!("{} acknowledged writes lost by one crash ({self})", report::grouped(worst))

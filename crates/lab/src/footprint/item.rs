@@ -178,7 +178,7 @@ impl Item {
             _ => "SADD",
         };
         let starts = (0..self.elements).step_by(ELEMENTS_AT_ONCE as usize);
-        let addition = |start: u32| {
+        let additions = starts.map(|start: u32| {
             let mut words = vec![name.as_bytes().to_vec(), key.to_vec()];
             for at in start..self.elements.min(start + ELEMENTS_AT_ONCE) {
                 match self.of {
@@ -189,8 +189,8 @@ impl Item {
                 words.push(self.element(at.into()));
             }
             words
-        };
-        starts.map(addition).collect()
+        });
+        additions.collect()
     }
 }
 

@@ -47,9 +47,8 @@ mod tests {
 
     #[test]
     fn what_the_machine_does_to_both_is_taken_off() {
-        let day = |n: u64| n * 86_400_000;
         let slow = |n: u64| if n == 2 { 0.5 } else { 1.0 };
-        let of = |n: u64, rate: f64, later: u64| entry(day(n) + later, rate * slow(n));
+        let of = |n: u64, rate: f64, later: u64| entry(n * 86_400_000 + later, rate * slow(n));
         let tested: Vec<Entry> = (0..4).map(|n| of(n, 120.0, 60_000)).collect();
         let canary: Vec<Entry> = (0..4).filter(|n| *n != 3).map(|n| of(n, 100.0, 0)).collect();
         let beside = beside_canary(&tested, &canary);

@@ -122,9 +122,8 @@ fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
     let missed: Vec<String> = ended.iter().filter_map(|run| missed_work(run)).collect();
     let spoiled = 2 * missed.len() > runs.len();
     // Repeats in which the client did its work stand for those in which it did not.
-    let did = |run: &&&Run| spoiled || missed_work(run).is_none();
-    let seen: Vec<NoisyFigures> =
-        ended.iter().filter(did).map(|run| NoisyFigures::from_run(run)).collect();
+    let counted = ended.iter().filter(|run| spoiled || missed_work(run).is_none());
+    let seen: Vec<NoisyFigures> = counted.map(|run| NoisyFigures::from_run(run)).collect();
     let host = first.host.as_ref();
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let started = first.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);

@@ -209,9 +209,9 @@ fn read_index(dir: &Path) -> BTreeMap<String, IndexEntry> {
     let file = File::open(dir.join(INDEX));
     let read = file.and_then(|file| file.take(INDEX_BYTES_MAX).read_to_end(&mut text));
     let index = read.ok().and_then(|_| serde_json::from_slice::<Index>(&text).ok());
-    let usable =
-        |index: &Index| index.schema == SCHEMA && index.version == env!("CARGO_PKG_VERSION");
-    index.filter(usable).map(|index| index.files).unwrap_or_default()
+    let index =
+        index.filter(|index| index.schema == SCHEMA && index.version == env!("CARGO_PKG_VERSION"));
+    index.map(|index| index.files).unwrap_or_default()
 }
 
 fn write_index(dir: &Path, files: &BTreeMap<String, IndexEntry>) -> io::Result<()> {

@@ -51,7 +51,7 @@ fn a_step_fails_and_one_bad_run_that_is_sure() {
 
 /// Nights of one test, each with its p99, its share of noise, and p99 without the noise.
 fn nights(p99: &[(f64, f64, f64)]) -> Vec<Entry> {
-    let night = |(at, (value, noise, without_noise)): (usize, &(f64, f64, f64))| {
+    let nights = p99.iter().enumerate().map(|(at, (value, noise, without_noise))| {
         let mut entry = entry(at as u64, 500.0);
         entry.noise = *noise;
         entry.figures.push(Figure {
@@ -61,8 +61,8 @@ fn nights(p99: &[(f64, f64, f64)]) -> Vec<Entry> {
             without_noise: *without_noise,
         });
         entry
-    };
-    p99.iter().enumerate().map(night).collect()
+    });
+    nights.collect()
 }
 
 /// The p99 of the eleven nights of a noisy machine.

@@ -94,12 +94,10 @@ fn differing_options(series: &Series, others: &[&Series]) -> Vec<String> {
         of.entries[0].options.iter().find(|(known, _)| known == option).map(|(_, v)| v.clone())
     };
     let options = &series.entries[0].options;
-    let differs = |(option, own): &&(String, String)| {
+    let differing = options.iter().filter(|(option, own)| {
         others.iter().any(|other| value(other, option).as_ref() != Some(own))
-    };
-    options
-        .iter()
-        .filter(differs)
+    });
+    differing
         .map(|(option, value)| match value.as_str() {
             "given" => option.clone(),
             value => format!("{option} {value}"),

@@ -89,8 +89,7 @@ impl<'t> Condition<'t> {
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (field, wanted) = text.split_once(':')?;
-        let is_bound = |number: &str| number.parse::<f64>().is_ok();
-        let is_valid = wanted.strip_prefix('>').is_none_or(is_bound);
+        let is_valid = wanted.strip_prefix('>').is_none_or(|number| number.parse::<f64>().is_ok());
         (!field.is_empty() && !wanted.is_empty() && is_valid).then_some(Self { field, wanted })
     }
 

@@ -57,11 +57,11 @@ pub fn open_block(block: usize, kinds: usize, levels: usize, seed: u64) -> Vec<S
     let whole = std::iter::repeat_n(Treatment::Whole, WHOLE);
     let changed = (0..kinds).flat_map(|kind| [Treatment::Thinned(kind), Treatment::Without(kind)]);
     let treatments: Vec<Treatment> = whole.chain(changed).collect();
-    let of_level = |level| {
+    let segments = (0..levels).flat_map(|level| {
         let segment = move |treatment| Segment { block, level: Some(level), treatment };
         treatments.iter().copied().map(segment)
-    };
-    shuffled((0..levels).flat_map(of_level).collect(), seed)
+    });
+    shuffled(segments.collect(), seed)
 }
 
 /// Segments in an order drawn by the seed (Fisher and Yates).

@@ -128,8 +128,8 @@ fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// for each unit.
 fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Option<Figure> {
     let interval = slope.interval(1)?;
-    let saved = |slope: f64| p99_ms * (1.0 - (-slope * rate_per_s).exp()) / rate_per_s * unit_per_s;
-    let [value, low, high] = [slope.value, interval.low, interval.high].map(saved);
+    let [value, low, high] = [slope.value, interval.low, interval.high]
+        .map(|slope: f64| p99_ms * (1.0 - (-slope * rate_per_s).exp()) / rate_per_s * unit_per_s);
     // A bound that is beyond all measure is none.
     low.is_finite().then_some(Figure { value, low, high })
 }
@@ -151,10 +151,10 @@ impl Effects {
         let void: Vec<Cause> = segments.iter().filter_map(|of| of.void).collect();
         let one = capacity.map(|value| Figure { value, low: value, high: value });
         let fit = cpu(kinds, segments);
-        let cost_of = |kind| Cost {
+        let costs = (0..kinds.len()).map(|kind| Cost {
             capacity: capacity_of(kind, kinds, &closed, unit_per_s),
             server_cpu_us: fit.as_ref().and_then(|fit| figure(fit.slope(kind)?, 1e6)),
-        };
+        });
         let mut effects = Self {
             unit_per_s,
             capacity_per_s: mean_figure(&rates).or(one),
@@ -163,7 +163,7 @@ impl Effects {
             segments: segments.len() - void.len(),
             void: void.len(),
             void_cause: most(void.iter().copied()),
-            costs: (0..kinds.len()).map(cost_of).collect(),
+            costs: costs.collect(),
             judgement: Judgement::NotJudged,
         };
         let (mut prices, mut is_judged) = (Vec::new(), false);
@@ -283,12 +283,12 @@ fn capacity_of(
         })?;
         Some(of.answered_per_s)
     };
-    let of_block = |block| {
+    let figures = (0..blocks).filter_map(|block| {
         let whole = rate(block, Treatment::Whole)?;
         let without = rate(block, Treatment::Without(kind))?;
         Some((1.0 / whole - (1.0 - share) / without) / share * unit_per_s)
-    };
-    mean_figure(&(0..blocks).filter_map(of_block).collect::<Vec<_>>())
+    });
+    mean_figure(&figures.collect::<Vec<_>>())
 }
 
 /// Unit of costs: 1,000 requests per second, or fewer for a slow server.

@@ -23,8 +23,9 @@ fn kinds(shares: &[f64]) -> Vec<RequestKind> {
 fn segments(kinds: &[RequestKind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<SegmentResult> {
     let mut noise = Noise::new(seed);
     let busy_s = |treatment: Treatment, rate: f64| -> f64 {
-        let of = |(at, kind): (usize, &RequestKind)| kind.share * treatment.share_of(at) * us[at];
-        rate * kinds.iter().enumerate().map(of).sum::<f64>() / 1e6
+        let costs =
+            kinds.iter().enumerate().map(|(at, kind)| kind.share * treatment.share_of(at) * us[at]);
+        rate * costs.sum::<f64>() / 1e6
     };
     let capacity = 1.0 / busy_s(Treatment::Whole, 1.0);
     let mut all = Vec::new();

@@ -43,9 +43,9 @@ impl SegmentResult {
     #[must_use]
     pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
         let summary = Summary::from_run(run);
-        let sent = |kind: &usize| segment.treatment.share_of(*kind) > 0.0;
         let mut p99_ms = vec![None; kinds];
-        for (kind, of) in (0..kinds).filter(sent).zip(&summary.operations) {
+        let sent = (0..kinds).filter(|kind: &usize| segment.treatment.share_of(*kind) > 0.0);
+        for (kind, of) in sent.zip(&summary.operations) {
             let p99 = of.tally.response().quantile_ns(0.99);
             let p99 = p99.filter(|ns| *ns > 0 && of.count >= REPLIES_MIN);
             p99_ms[kind] = p99.map(|ns| ns as f64 / 1e6);

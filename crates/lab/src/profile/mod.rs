@@ -210,14 +210,14 @@ pub(crate) mod tests {
 
     /// Counts of a thread with these functions, each with instructions of its own.
     pub(crate) fn counts(functions: &[(&str, f64)]) -> Counts {
-        let cost = |(name, own): &(&str, f64)| {
+        let costs = functions.iter().map(|(name, own)| {
             ((*name).to_owned(), Cost { own: *own, inclusive: *own, calls: 2.0 })
-        };
+        });
         Counts {
             instructions: functions.iter().map(|(_, own)| own).sum(),
             system_calls: Some(2.0),
             allocations: None,
-            functions: functions.iter().map(cost).collect(),
+            functions: costs.collect(),
         }
     }
 

@@ -61,11 +61,10 @@ mod tests {
         }
         for spec in &specs {
             assert!(!spec.name.is_empty() && !spec.description.is_empty(), "{}", spec.name);
-            let memtier = |line: &&super::super::ToolLine| line.tool == MEMTIER;
             assert!(
                 spec.clients
                     .iter()
-                    .filter(memtier)
+                    .filter(|line| line.tool == MEMTIER)
                     .all(|l| l.words.iter().any(|w| w == "--test-time"))
             );
         }

@@ -119,11 +119,11 @@ impl SuiteComparison {
             // The inverse: a time is as much longer as a throughput would be lower.
             _ => 1.0 / least,
         };
-        let p_worse = |(row, ratio): (&Difference, &RatioEstimate)| match row.by.better() {
+        let p_values = rows.iter().zip(&ratios).map(|(row, ratio)| match row.by.better() {
             Direction::Higher => ratio.p_below(least).unwrap_or(1.0),
             Direction::Lower => ratio.p_above(most).unwrap_or(1.0),
-        };
-        let worse = holm(&rows.iter().zip(&ratios).map(p_worse).collect::<Vec<_>>(), 1);
+        });
+        let worse = holm(&p_values.collect::<Vec<_>>(), 1);
         let sure = differ.into_iter().zip(worse);
         for ((row, ratio), (differs, worse)) in rows.iter_mut().zip(&ratios).zip(sure) {
             row.differs = differs || row.fails_more();
@@ -168,11 +168,11 @@ fn two_sided(ratio: &RatioEstimate) -> f64 {
 
 impl ComparedFigure {
     fn from_entries(both: [&Entry; 2]) -> Self {
-        let kept = |entry: &Entry| {
+        let kept = both.into_iter().all(|entry| {
             let mut rounds = entry.figures.iter();
             rounds.all(|figures| figures.finding == Some(Finding::ScheduleKept))
-        };
-        if both.into_iter().all(kept) { Self::Median } else { Self::Throughput }
+        });
+        if kept { Self::Median } else { Self::Throughput }
     }
 
     fn values(self, entry: &Entry) -> Vec<f64> {
@@ -246,17 +246,15 @@ fn row(
 ) -> Difference {
     let count = |values: &[f64]| values.len().max(1) as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count(values);
-    let geometric = |values: Vec<f64>| {
-        (values.iter().map(|value| value.ln()).sum::<f64>() / count(&values)).exp()
-    };
-    let p99 = |entry: &Entry| {
+    let tails = both.map(|entry| {
         mean(&entry.figures.iter().map(|figures| figures.p99_ns as f64).collect::<Vec<_>>())
-    };
-    let tails = both.map(p99);
+    });
     Difference {
         name: both[0].name.clone(),
         by,
-        values: values.map(geometric),
+        values: values.map(|values| {
+            (values.iter().map(|value| value.ln()).sum::<f64>() / count(&values)).exp()
+        }),
         ratio: ratio.ratio,
         interval: ratio.interval,
         differs: false,
@@ -275,8 +273,8 @@ mod tests {
     use statistics::Noise;
 
     fn suite(of: &[(&str, Vec<f64>)]) -> Suite {
-        let spec = |(name, _): &(&str, Vec<f64>)| Spec { name: (*name).into(), ..Spec::default() };
-        let specs: Vec<Spec> = of.iter().map(spec).collect();
+        let specs: Vec<Spec> =
+            of.iter().map(|(name, _)| Spec { name: (*name).into(), ..Spec::default() }).collect();
         let mut suite = Suite::new("redis 7".into(), 3, &specs);
         for (entry, (_, rates)) in suite.specs.iter_mut().zip(of) {
             let figures = rates.iter().map(|rate| figures(*rate, 1_000_000)).collect();

@@ -167,15 +167,12 @@ impl Document for Suite {
     /// Returns the warnings that a reader needs before believing the figures, without repetition, each with
     /// its spec first; unescaped.
     fn warnings(&self) -> Vec<String> {
-        let is_of = |entry: &Entry, number: usize| entry.tests.contains(&number);
-        let describe = |(number, text): (usize, String)| match self
-            .specs
-            .iter()
-            .find(|entry| is_of(entry, number))
-        {
-            Some(entry) => format!("{}: {text}", entry.name),
-            None => text,
-        };
-        self.run.numbered_warnings().map(describe).collect()
+        let warnings = self.run.numbered_warnings().map(|(number, text)| {
+            match self.specs.iter().find(|entry| entry.tests.contains(&number)) {
+                Some(entry) => format!("{}: {text}", entry.name),
+                None => text,
+            }
+        });
+        warnings.collect()
     }
 }

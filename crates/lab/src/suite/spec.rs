@@ -160,12 +160,6 @@ fn sent(line: &ToolLine) -> Vec<String> {
 
 fn preload(node: &Node) -> Result<Preload, String> {
     let settings = node.get("configuration-parameters").map(Node::pairs).unwrap_or_default();
-    let setting = |(name, value): &(String, Node)| {
-        let value = value.text()?.trim();
-        // An empty value is written as two quotes within the text.
-        let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-        Some((name.clone(), bare.unwrap_or(value).to_owned()))
-    };
     let tool = node.get("preload_tool").filter(|node| node.get("tool").is_some());
     let mut init = Vec::new();
     for member in node.get("init_commands").map(Node::members).unwrap_or_default() {
@@ -187,8 +181,14 @@ fn preload(node: &Node) -> Result<Preload, String> {
         // A list or a map of them has the URL somewhere within.
         node.text().or_else(|| node.members().iter().find_map(Node::text))
     });
+    let settings = settings.iter().filter_map(|(name, value)| {
+        let value = value.text()?.trim();
+        // An empty value is written as two quotes within the text.
+        let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+        Some((name.clone(), bare.unwrap_or(value).to_owned()))
+    });
     Ok(Preload {
-        settings: settings.iter().filter_map(setting).collect(),
+        settings: settings.collect(),
         tool: tool.map(tool_line).transpose()?,
         init,
         dataset: dataset.map(str::to_owned),

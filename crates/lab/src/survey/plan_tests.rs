@@ -49,10 +49,10 @@ fn small() -> Machine {
 }
 
 fn texts(chapter: &Chapter) -> Vec<String> {
-    let line = |l: &Vec<OsString>| {
-        l.iter().map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
-    };
-    chapter.steps.iter().flat_map(|s| &s.lines).map(line).collect()
+    let lines = chapter.steps.iter().flat_map(|s| &s.lines);
+    lines
+        .map(|l| l.iter().map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {

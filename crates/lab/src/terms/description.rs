@@ -75,13 +75,13 @@ impl ComparisonTerms {
     fn value_bytes(&self) -> u64 {
         use workload::Piece;
         let pieces = self.tests.iter().flat_map(|test| &test.value.pieces);
-        let len = |piece: &Piece| match piece {
+        let tests = self.tests.len().max(1) as u64;
+        let sizes = pieces.map(|piece| match piece {
             Piece::Fill { len, .. } => u64::from(*len),
             Piece::Bytes(bytes) => bytes.len() as u64,
             _ => 0,
-        };
-        let tests = self.tests.len().max(1) as u64;
-        pieces.map(len).sum::<u64>() / tests
+        });
+        sizes.sum::<u64>() / tests
     }
 
     fn lifetimes(&self) -> String {

@@ -167,8 +167,7 @@ impl ComparisonTerms {
 
     /// Returns whether one of the servers existed before.
     fn are_given(&self) -> bool {
-        let is_spawned = |side: &Side| matches!(side.target.endpoint, Endpoint::Spawned { .. });
-        !self.sides.iter().all(is_spawned)
+        !self.sides.iter().all(|side| matches!(side.target.endpoint, Endpoint::Spawned { .. }))
     }
 
     fn singles(&self) -> impl Iterator<Item = &Test> {
@@ -317,11 +316,11 @@ impl ComparisonTerms {
 
     /// Maximum number of commands in flight on a connection.
     fn depth(&self) -> u64 {
-        let of = |test: &Test| {
+        let depths = self.tests.iter().map(|test| {
             u64::from(test.load.load.concurrency.pipeline_depth)
                 .saturating_mul(test.load.sequence.len() as u64)
-        };
-        self.tests.iter().map(of).max().unwrap_or(1)
+        });
+        depths.max().unwrap_or(1)
     }
 
     fn shares<'w>(&'w self, count: usize, placement: &'w CpuPlacement) -> Shares<'w> {

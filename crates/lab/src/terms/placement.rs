@@ -14,12 +14,11 @@ pub(super) struct CpuPlacement {
 impl CpuPlacement {
     /// Places servers on this many cores, one CPU of each, and the client on the other cores.
     pub(super) fn new(machine: &Machine, cores: usize) -> Self {
-        let firsts =
-            |cores: &[Vec<usize>]| cores.iter().filter_map(|c| c.first().copied()).collect();
         let (servers, client): (Vec<usize>, Vec<usize>) = match machine.cores.get(cores..) {
-            Some(others) if !others.is_empty() => {
-                (firsts(&machine.cores[..cores]), others.concat())
-            }
+            Some(others) if !others.is_empty() => (
+                machine.cores[..cores].iter().filter_map(|c| c.first().copied()).collect(),
+                others.concat(),
+            ),
             // Too few cores: two threads of one are better than one of them.
             _ => match machine.cpus.get(cores..) {
                 Some(others) if !others.is_empty() => {

@@ -219,11 +219,11 @@ impl Findings for Durability {
         for setting in &self.settings {
             for crash in &setting.crashes {
                 let crash = serde_json::to_value(crash).unwrap_or_default();
-                let cell = |name: &&str| match &crash[*name] {
+                let cells = FIGURES.iter().map(|name| match &crash[*name] {
                     Value::Null => String::new(),
                     value => value.to_string(),
-                };
-                table.write([setting.name.clone()].into_iter().chain(FIGURES.iter().map(cell)));
+                });
+                table.write([setting.name.clone()].into_iter().chain(cells));
             }
         }
         table.text()

@@ -79,10 +79,10 @@ impl Footprint {
                 None => reasons.push((server, why, vec![&row.item])),
             }
         }
-        let line = |(server, why, items): &(&str, &str, Vec<&str>)| {
+        let lines = reasons.iter().map(|(server, why, items)| {
             format!("{}: not measured in {server}: {why}", items.join(", "))
-        };
-        reasons.iter().map(line).collect()
+        });
+        lines.collect()
     }
 
     fn server(&self, row: &FootprintRow) -> &str {

@@ -64,10 +64,6 @@ impl Sweep {
             }
         }
         let knee = |(name, rows): &(String, Vec<&SweepRow>)| {
-            let kept = |row: &&&SweepRow| match &self.slo {
-                Some(_) => row.target.as_ref().is_some_and(|of| of.outcome == Outcome::Kept),
-                None => true,
-            };
             let power = |row: &SweepRow| {
                 let run = row.middle().map(|(run, _)| run)?;
                 let worth = match self.slo {
@@ -78,7 +74,11 @@ impl Sweep {
             };
             // Disturbed points say nothing of a knee.
             let counted = rows.iter().filter(|row| power(row).is_some()).count();
-            let judged = rows.iter().filter(kept).filter_map(|row| Some((power(row)?, row)));
+            let kept = rows.iter().filter(|row| match &self.slo {
+                Some(_) => row.target.as_ref().is_some_and(|of| of.outcome == Outcome::Kept),
+                None => true,
+            });
+            let judged = kept.filter_map(|row| Some((power(row)?, row)));
             let ((_, rate), row) = judged.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
             let axis = &self.axes[along];
             let word = if self.slo.is_some() { "keeps it" } else { "knee" };
@@ -107,11 +107,11 @@ mod tests {
         let chart = &sweep.charts()[0];
         assert_eq!(chart.title, "Response time against throughput");
         let knees = |chart: &Chart| -> Vec<(f64, String)> {
-            let knee = |guide: &Guide| match guide {
+            let knees = chart.guides.iter().filter_map(|guide| match guide {
                 Guide::X(rate, name) => Some((*rate, name.clone())),
                 Guide::Y(..) => None,
-            };
-            chart.guides.iter().filter_map(knee).collect()
+            });
+            knees.collect()
         };
         let at = |engine: &str| (20_000.0, format!("--engine {engine} knee: -c 10"));
         assert_eq!(knees(chart), [at("uring"), at("epoll")]);

@@ -97,7 +97,7 @@ impl MemoryCurve {
     /// Verdict on the benefit of more memory, in a sentence.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
-        let describe = |point: &MemoryPoint| {
+        let rows = self.points.iter().map(|point| {
             let missed = point.hit_ratio.map_or(0.0, |ratio| (1.0 - ratio) * 100.0);
             let misses = report::grouped(point.misses_per_s);
             let at = report::grouped(point.rate_per_s.unwrap_or(point.figures.throughput_rps));
@@ -105,8 +105,8 @@ impl MemoryCurve {
                 "at {} {missed:.1} % miss, {misses}/s to the database behind at {at} requests/s",
                 point.limit
             )
-        };
-        let text = self.points.iter().map(describe).collect::<Vec<_>>().join("; ");
+        });
+        let text = rows.collect::<Vec<_>>().join("; ");
         let least = self.points.iter().min_by_key(|point| point.limit_bytes)?;
         let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
         let [a, b] = [least, most].map(|point| point.hit_ratio.unwrap_or_default() * 100.0);
@@ -123,7 +123,7 @@ impl MemoryCurve {
     /// Hit ratios that were not steady when measured, a sentence each.
     #[must_use]
     pub fn moving(&self) -> Vec<String> {
-        let describe = |point: &MemoryPoint| {
+        let reasons = self.points.iter().filter_map(|point| {
             let Steadiness { still, last: [before, after], requests } = point.settled?;
             let (before, after) = (before * 100.0, after * 100.0);
             let requests = report::grouped(requests as f64);
@@ -134,8 +134,8 @@ impl MemoryCurve {
                     point.limit
                 )
             })
-        };
-        self.points.iter().filter_map(describe).collect()
+        });
+        reasons.collect()
     }
 }
 

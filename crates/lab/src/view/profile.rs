@@ -289,7 +289,6 @@ pub(crate) mod tests {
     pub(crate) fn profile() -> Profile {
         let starts =
             [1000.0, 1010.0].map(|own| counts(&[("lookupKey", own), ("[server]", 2000.0)]));
-        let server = |name: &str| ProfiledServer { name: name.into(), program: "server".into() };
         Profile {
             schema: SCHEMA.into(),
             complete: false,
@@ -298,7 +297,7 @@ pub(crate) mod tests {
             starts: 2,
             threshold: None,
             origin: Origin::default(),
-            servers: vec![server("valkey 8.1.8")],
+            servers: vec![ProfiledServer { name: "valkey 8.1.8".into(), program: "server".into() }],
             tests: vec![test(&[&starts])],
         }
     }

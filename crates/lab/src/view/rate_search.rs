@@ -6,7 +6,7 @@ use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use crate::{Document, Findings, SearchOutcome};
-use report::slo::{Bound, Judgement, Measure, Outcome};
+use report::slo::{Judgement, Measure, Outcome};
 
 /// Describes one trial by itself; with too few requests, its measurements.
 fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
@@ -14,12 +14,11 @@ fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
         Outcome::Kept => "yes".to_owned(),
         Outcome::Missed => format!("no: {why}"),
         Outcome::Undecided if bounds.is_empty() => why.clone(),
-        Outcome::Undecided => {
-            let value = |bound: &Bound| {
-                format!("{} {}", bound.clause.measure, bound.clause.describe(bound.value))
-            };
-            bounds.iter().map(value).collect::<Vec<_>>().join(", ")
-        }
+        Outcome::Undecided => bounds
+            .iter()
+            .map(|bound| format!("{} {}", bound.clause.measure, bound.clause.describe(bound.value)))
+            .collect::<Vec<_>>()
+            .join(", "),
         Outcome::Void => format!("void: {why}"),
     }
 }
@@ -91,14 +90,14 @@ impl RateSearch {
     #[must_use]
     pub fn chart(&self) -> Chart {
         let line = |name: &str, value: fn(&Trial) -> f64| {
-            let point = |trial: &Trial| {
+            let points = self.trials_of(Phase::Curve).map(|trial| {
                 let note = match trial.judgement.outcome {
                     Outcome::Void => format!("void: {}", trial.judgement.why),
                     _ => limited(&trial.figures),
                 };
                 DataPoint::at(trial.rate_per_s, value(trial)).noted(note)
-            };
-            let mut points: Vec<DataPoint> = self.trials_of(Phase::Curve).map(point).collect();
+            });
+            let mut points: Vec<DataPoint> = points.collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             Series::from_points(name, points)
         };
@@ -133,11 +132,10 @@ impl RateSearch {
         ];
         let named = ends.into_iter().filter_map(|(rate, what)| Some((self.rate_of(rate?)?, what)));
         let trials = named.flat_map(|(rate, what)| {
-            let name = move |(at, number): (usize, &usize)| {
+            rate.trials.iter().enumerate().map(move |(at, number)| {
                 let rate = report::grouped(rate.rate_per_s);
                 (format!("{rate}/s, {what}: trial {}", at + 1), *number)
-            };
-            rate.trials.iter().enumerate().map(name)
+            })
         });
         trials.collect()
     }

@@ -46,22 +46,22 @@ impl Suite {
     /// Returns the omissions with their reasons, one line each.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
-        let line = |entry: &Entry| {
+        let lines = self.specs.iter().filter_map(|entry| {
             let failed = entry.failure.as_ref().map(|why| format!("failed: {why}"));
             let skipped = || Some(format!("not supported here: {}", entry.skipped.as_ref()?));
             Some(format!("{}: {}", entry.name, failed.or_else(skipped)?))
-        };
-        self.specs.iter().filter_map(line).collect()
+        });
+        lines.collect()
     }
 
     /// Returns the remarks on the specs, one line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let lines = |entry: &Entry| {
-            let line = |remark| format!("{}: {remark}", entry.name);
-            entry.remarks.iter().map(line).collect::<Vec<String>>()
-        };
-        self.specs.iter().flat_map(lines).collect()
+        let lines = self.specs.iter().flat_map(|entry| {
+            let lines = entry.remarks.iter().map(|remark| format!("{}: {remark}", entry.name));
+            lines.collect::<Vec<String>>()
+        });
+        lines.collect()
     }
 
     /// Counts the specs that were measured, skipped and failed, in a sentence.
@@ -84,11 +84,11 @@ impl Suite {
         let labels: Vec<&str> = measured.iter().map(|entry| entry.name.as_str()).collect();
         let rate = Axis::linear("throughput", Unit::PerSecond);
         let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
-        let point = |(at, entry): (usize, &&Entry)| {
+        let points = measured.iter().enumerate().filter_map(|(at, entry)| {
             let (_, figures) = entry.median()?;
             Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
-        };
-        let points: Vec<DataPoint> = measured.iter().enumerate().filter_map(point).collect();
+        });
+        let points: Vec<DataPoint> = points.collect();
         chart.series.push(Series::from_points("", points));
         (!measured.is_empty()).then_some(chart)
     }
@@ -96,10 +96,9 @@ impl Suite {
 
 impl Findings for Suite {
     fn is_empty(&self) -> bool {
-        let is_open = |entry: &Entry| {
+        self.specs.iter().all(|entry| {
             entry.figures.is_empty() && entry.skipped.is_none() && entry.failure.is_none()
-        };
-        self.specs.iter().all(is_open)
+        })
     }
 
     fn set_complete(&mut self) {

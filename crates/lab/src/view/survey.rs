@@ -83,7 +83,6 @@ impl ChapterResult {
             }
             "connections" => {
                 let count = || Axis::log("connections", Unit::Count);
-                let p99 = |point: &StepResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::log("p99", Unit::Nanoseconds);
                 vec![
                     self.lines(
@@ -96,7 +95,7 @@ impl ChapterResult {
                         "99th percentile of response time by connections",
                         count(),
                         time,
-                        p99,
+                        |point| point.slowest().map_or(0.0, |run| run.p99_ns as f64),
                     ),
                 ]
             }
@@ -203,11 +202,11 @@ impl Survey {
     /// The representative run of each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
-        let decides = |(chapter, point): (&ChapterResult, &StepResult)| {
+        let deciding = points.filter_map(|(chapter, point)| {
             let name = [point.label.as_str(), point.series.as_str()].join(" ");
             Some((format!("{}: {}", chapter.title, name.trim()), point.slowest_test()?))
-        };
-        points.filter_map(decides).collect()
+        });
+        deciding.collect()
     }
 
     /// Returns the question of the survey about its server.
@@ -299,7 +298,7 @@ impl Findings for Survey {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
-        let section = |answer: &ChapterResult| {
+        let sections = self.chapters.iter().map(|answer| {
             let mut blocks = vec![Block::Text(answer.text.clone())];
             blocks.extend(
                 answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
@@ -311,8 +310,8 @@ impl Findings for Survey {
             let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
             blocks.extend(notes);
             Section::new(answer.title.clone(), blocks)
-        };
-        let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
+        });
+        let mut sections: Vec<Section> = sections.collect();
         sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
         sections.extend(super::incidents(self.runs(), &self.deciding()));
         super::page(&self.title(), self.runs(), lede, sections, command_line)

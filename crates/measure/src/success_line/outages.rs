@@ -191,10 +191,9 @@ impl<'l> Search<'l> {
 
     /// The tenure of a server that includes this time or begins then.
     fn tenure_at(&self, node: u16, at_ns: u64) -> Option<&Tenure> {
-        let goes_on = |t: &&Tenure| {
+        self.tenures.iter().find(|t| {
             t.node == node && t.from_ns <= at_ns && t.to_ns.is_none_or(|to_ns| to_ns > at_ns)
-        };
-        self.tenures.iter().find(goes_on)
+        })
     }
 
     /// The lines of a server whose tenure ended, of its heirs, and of their heirs.
@@ -236,9 +235,9 @@ impl<'l> Search<'l> {
     /// The outage in these slices, with the failures that belong to no other.
     fn outage(&self, node: u16, lines: &[(u16, &NodeLine)], span: Range<usize>) -> Outage {
         let within = within(&span);
-        let overlaps =
-            |(_, of): &&(u16, Range<usize>)| of.start < within.end && within.start < of.end;
-        let counted: Vec<_> = self.counted.iter().filter(overlaps).collect();
+        let overlapping =
+            self.counted.iter().filter(|(_, of)| of.start < within.end && within.start < of.end);
+        let counted: Vec<_> = overlapping.collect();
         let mut failures = Failures::default();
         let mut first: Option<usize> = None;
         for (node, line) in lines {

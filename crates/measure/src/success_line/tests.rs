@@ -264,7 +264,7 @@ type Spans<'s> = &'s [(u64, u64)];
 fn lines(nodes: &[(Spans<'_>, Spans<'_>)]) -> SuccessLine {
     let mut line = SuccessLine::default();
     for interval in (0..10_000).step_by(250) {
-        let of = |(ok, asked): &(Spans<'_>, Spans<'_>)| {
+        let slices = nodes.iter().map(|(ok, asked)| {
             let within =
                 |spans: &[(u64, u64)], at: u64| spans.iter().any(|(a, b)| (*a..*b).contains(&at));
             let mut slices = Slices::default();
@@ -273,8 +273,8 @@ fn lines(nodes: &[(Spans<'_>, Spans<'_>)]) -> SuccessLine {
             }
             slices.ask(within(asked, interval + 249));
             slices
-        };
-        line.add(interval * MS, &nodes.iter().map(of).collect::<Vec<_>>());
+        });
+        line.add(interval * MS, &slices.collect::<Vec<_>>());
     }
     line
 }

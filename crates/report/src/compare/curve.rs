@@ -85,8 +85,8 @@ impl<'d> RateCurve<'d> {
         let unmissed = states.iter().take_while(|(_, state)| *state != TargetState::No);
         let kept = unmissed.filter(|(_, state)| *state == TargetState::Yes);
         let rate_rps = kept.last().map(|(rate, _)| *rate);
-        let above = |(rate, _): &&(f64, TargetState)| rate_rps.is_none_or(|kept| *rate > kept);
-        Knee { rate_rps, next: states.iter().find(above).copied() }
+        let next = states.iter().find(|(rate, _)| rate_rps.is_none_or(|kept| *rate > kept));
+        Knee { rate_rps, next: next.copied() }
     }
 
     /// Describes in a sentence how far each server came.
@@ -140,13 +140,11 @@ impl<'d> RateCurve<'d> {
         }
         let keeps =
             |question: &Question, side: usize| self.state(question, side) == Some(TargetState::Yes);
-        let all =
-            |question: &Question| (0..question.candidates.len()).all(|at| keeps(question, at));
-        let any =
-            |question: &Question| (0..question.candidates.len()).any(|at| keeps(question, at));
         let highest = self.rates.iter().rev();
         let chosen =
-            highest.clone().find(|of| all(of)).or_else(|| highest.clone().find(|of| any(of)));
+            highest.clone().find(|of| (0..of.candidates.len()).all(|at| keeps(of, at))).or_else(
+                || highest.clone().find(|of| (0..of.candidates.len()).any(|at| keeps(of, at))),
+            );
         let Some(question) = chosen else { return Vec::new() };
         let mut worth = question.worth();
         if let (Some(first), Some(rate)) = (worth.first_mut(), question.rate_rps) {

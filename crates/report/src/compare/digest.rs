@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use measure::{CommandTally, Ending, Latency};
-use workload::CommandSpec;
+use measure::{Ending, Latency};
 
 use crate::{Failures, Figures, Finding, Held, LimitedBy, Metric, Run, Summary, escape};
 
@@ -31,7 +30,7 @@ impl RunDigest {
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
-        let glance = || {
+        complete.then(|| {
             let summary = Summary::from_run(run);
             Self {
                 figures: figures(&summary),
@@ -42,8 +41,7 @@ impl RunDigest {
                 kept: run.verdict.finding == Some(Finding::ScheduleKept),
                 run: Arc::new(run.clone()),
             }
-        };
-        complete.then(glance)
+        })
     }
 
     /// Value of a metric; `None` if it was not measured.
@@ -86,12 +84,12 @@ fn of_commands(run: &Run) -> Vec<(String, Figures)> {
     let mut commands: Vec<_> =
         run.plan.sequence.iter().zip(&run.measurement.total.commands).collect();
     commands.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.response().count()));
-    let of = |(command, tally): (&CommandSpec, &CommandTally)| {
+    let rows = commands.into_iter().map(|(command, tally)| {
         let name = command.name();
         let figures = Figures::of_command(tally.response(), server_cpu_us(run, &name));
         (escape(name), figures)
-    };
-    commands.into_iter().map(of).collect()
+    });
+    rows.collect()
 }
 
 /// The server's CPU time per call of a command with all its subcommands, in microseconds.

@@ -5,11 +5,11 @@ use super::*;
 
 /// Runs with this many failures of 2,000 requests.
 fn failing(failed: u64) -> Vec<RunDigest> {
-    let fail = |mut glance: RunDigest| {
+    let failed = glances(10, 100_000.0, 0.004, 1).into_iter().map(|mut glance| {
         glance.failures = Failures { asked: 2000, failed };
         glance
-    };
-    glances(10, 100_000.0, 0.004, 1).into_iter().map(fail).collect()
+    });
+    failed.collect()
 }
 
 #[test]

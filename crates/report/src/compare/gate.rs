@@ -88,7 +88,6 @@ impl Comparison {
                 possible.push(watched.regression(percent));
             }
         }
-        let refused = || self.pairs().filter_map(|pair| pair.refused.as_ref());
         let names = self.names();
         let faults =
             self.replayed.as_ref().is_some_and(|of| !of.faults(&names, percent).is_empty());
@@ -97,7 +96,7 @@ impl Comparison {
         let lacks = figures + unknown.len() == 0
             || !unknown.is_empty()
             || !missing.is_empty()
-            || refused().next().is_some();
+            || self.pairs().filter_map(|pair| pair.refused.as_ref()).next().is_some();
         let open = !possible.is_empty() || lacks;
         let state = match () {
             () if broken || !found.is_empty() => GateState::Failed,
@@ -202,13 +201,13 @@ fn passed(comparison: &Comparison, percent: f64) -> Vec<String> {
     let names = comparison.names();
     let figures = figures(&comparison.watched);
     let each = if comparison.replayed.is_some() { "command" } else { "test" };
-    let line = |name: &String| {
+    let lines = names.iter().skip(1).map(|name| {
         let first = &names[0];
         format!(
             "Gate passed: {name} is not worse than {first} by more than {percent} % in {figures} of any {each}."
         )
-    };
-    names.iter().skip(1).map(line).collect()
+    });
+    lines.collect()
 }
 
 /// Tests without a ratio and the reasons, without repetition: those refused for failed requests, or the

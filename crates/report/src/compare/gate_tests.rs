@@ -101,11 +101,10 @@ fn several(changes: &[f64], allowed: f64) -> Comparison {
     };
     let pairs: Vec<TestComparison> = (2..).zip(changes).map(pair).collect();
     let mut all = comparison(Vec::new(), Some(allowed));
-    let named = |pair: &TestComparison| Subject {
-        name: pair.setup.names[1].clone(),
-        ..all.subjects[1].clone()
-    };
-    let others: Vec<Subject> = pairs.iter().map(named).collect();
+    let others: Vec<Subject> = pairs
+        .iter()
+        .map(|pair| Subject { name: pair.setup.names[1].clone(), ..all.subjects[1].clone() })
+        .collect();
     all.subjects.truncate(1);
     all.subjects.extend(others);
     all.tests = vec![ComparedTest { name: "SET".into(), pairs, question: None }];
@@ -159,7 +158,7 @@ fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
     let base = glances(1, 1e5, 0.0, 1).remove(0);
     let mut noise = Noise::new(seed);
     let mut side = |longer_us: f64| -> Vec<RunDigest> {
-        let run = |_| {
+        let runs = (0..10).map(|_| {
             let operations = ["GET", "SET", "HGETALL", "LPUSH", "ZADD"].map(|name| {
                 let more = if name == "HGETALL" { longer_us } else { 0.0 };
                 let of_name = if name == "HGETALL" { replies } else { 500 };
@@ -169,8 +168,8 @@ fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
                 (name.to_owned(), Figures::of_command(&times, Some(cpu_us)))
             });
             RunDigest { operations: operations.to_vec(), ..base.clone() }
-        };
-        (0..10).map(run).collect()
+        });
+        runs.collect()
     };
     let (a, b) = (side(0.0), side(longer_us));
     let setup = Setup { recorded: true, open_loop: true, ..setup(Pairing::Blocks) };

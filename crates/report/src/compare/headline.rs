@@ -1,13 +1,11 @@
 //! The finding of a test in a sentence, on its main figure.
 
-use std::sync::Arc;
-
 use statistics::{Conclusion, SPREAD_MAX};
 
 use super::rows::{called, change};
 use super::sure::lasting;
 use super::{Pairing, RatioRow, TestComparison};
-use crate::{Direction, Metric, Run};
+use crate::{Direction, Metric};
 
 /// Figures that a gate watches by default, which services promise to their users.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
@@ -169,10 +167,10 @@ impl TestComparison {
     fn block_s(&self) -> Option<f64> {
         let blocks = self.counted().0;
         let runs = self.counted.iter().flatten();
-        let wall_ns = |run: &Arc<Run>| {
+        let walls_ns = runs.map(|run| {
             run.measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or_default()
-        };
-        let all_s = runs.map(wall_ns).sum::<u64>() as f64 / 1e9;
+        });
+        let all_s = walls_ns.sum::<u64>() as f64 / 1e9;
         (blocks > 0 && self.setup.pairing == Pairing::Blocks && all_s > 0.0)
             .then(|| all_s / blocks as f64)
     }

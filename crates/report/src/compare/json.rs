@@ -73,11 +73,11 @@ fn gate(comparison: &Comparison) -> Option<Value> {
 }
 
 fn terms_of(terms: &Terms) -> Value {
-    let table = |table: &Table| {
+    let tables = terms.tables.iter().map(|table| {
         let Table { kind, title, text, subjects: of_it } = table;
         json!({ "kind": kind, "title": title, "text": text, "servers": subjects(of_it) })
-    };
-    let tables: Vec<Value> = terms.tables.iter().map(table).collect();
+    });
+    let tables: Vec<Value> = tables.collect();
     json!({ "equal": object(&terms.equal), "left_out": terms.left_out, "tables": tables })
 }
 
@@ -88,12 +88,12 @@ fn object(pairs: &[(String, String)]) -> Map<String, Value> {
 
 /// The servers; their settings are an object, by name.
 fn subjects(subjects: &[Subject]) -> Vec<Value> {
-    let subject = |subject: &Subject| {
+    let subjects = subjects.iter().map(|subject| {
         let mut value = crate::json::value(subject).unwrap_or_default();
         value["settings"] = object(&subject.settings).into();
         value
-    };
-    subjects.iter().map(subject).collect()
+    });
+    subjects.collect()
 }
 
 fn test(test: &ComparedTest, target: Option<&str>) -> Value {
@@ -159,7 +159,7 @@ fn server(at: usize, side: TestSide<'_>) -> Value {
 
 /// The figures of a server by their names.
 fn figures_of(rows: &[FigureRow<'_>], at: usize) -> Map<String, Value> {
-    let figure = |row: &FigureRow<'_>| {
+    let figures = rows.iter().filter_map(|row| {
         let (mean, values) = row.values().nth(at).flatten()?;
         let mut figure = json!({ "mean": mean, "values": values });
         if let Some((pair, row)) = at.checked_sub(1).and_then(|at| row.others[at])
@@ -169,8 +169,8 @@ fn figures_of(rows: &[FigureRow<'_>], at: usize) -> Map<String, Value> {
             figure.extend(ratio);
         }
         Some((row.metric.name().to_owned(), figure))
-    };
-    rows.iter().filter_map(figure).collect()
+    });
+    figures.collect()
 }
 
 fn ratio(row: &RatioRow, shown: bool) -> Value {
@@ -239,7 +239,7 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
         let since = run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
         since.map_or(0.0, |since| since.as_secs_f64())
     };
-    let value = |run: &Arc<Run>| {
+    let values = runs.iter().map(|run| {
         let summary = Summary::from_run(run);
         json!({
             "started_at_unix_s": seconds(run),
@@ -252,8 +252,8 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
             "verdict": run.verdict.text,
             "warnings": run.warnings.iter().map(|warning| &warning.text).collect::<Vec<_>>(),
         })
-    };
-    runs.iter().map(value).collect()
+    });
+    values.collect()
 }
 
 fn limited(limits: &Limits) -> Value {

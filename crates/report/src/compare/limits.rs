@@ -121,11 +121,11 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
 #[must_use]
 pub fn limited(limits: &Limits) -> String {
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(Limit, usize))| match at {
+    let parts = limits.iter().enumerate().map(|(at, (limit, count))| match at {
         0 => format!("{} ({count} of {runs} runs)", limit.name()),
         _ => format!("{} ({count})", limit.name()),
-    };
-    limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Describes the limits of the runs of a side with its name: `redis limited by: server (9 of 10 runs), client
@@ -138,12 +138,12 @@ pub fn describe_limits(name: &str, limits: &Limits) -> String {
         return format!("{name}{verb}: {}", limited(limits));
     };
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(Limit, usize))| {
+    let parts = limits.iter().enumerate().map(|(at, (limit, count))| {
         let by = if at == rest { "limited by " } else { "" };
         let of = if at == 0 { format!(" of {runs} runs") } else { String::new() };
         format!("{by}{} ({count}{of})", limit.name())
-    };
-    let parts: Vec<String> = limits.iter().enumerate().map(part).collect();
+    });
+    let parts: Vec<String> = parts.collect();
     format!("{name}: {}", parts.join(", "))
 }
 

@@ -214,9 +214,9 @@ impl TestComparison {
         for (failures, runs) in self.failures.iter_mut().zip(runs) {
             *failures += refusal::failures(runs);
         }
-        let of_void = || refusal::of_void(self.counted().0, &self.void);
         let failed = refusal::failed(&self.setup, self.failures);
-        self.refused = failed.or_else(of_void).or(self.refused);
+        self.refused =
+            failed.or_else(|| refusal::of_void(self.counted().0, &self.void)).or(self.refused);
         self
     }
 
@@ -253,9 +253,9 @@ impl TestComparison {
     pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
-        let refusal =
-            || refusal::of_terms(&self.setup.names, self.hit_ratios, &self.limits, self.runs);
-        self.refused = self.refused.take().or_else(refusal);
+        self.refused = self.refused.take().or_else(|| {
+            refusal::of_terms(&self.setup.names, self.hit_ratios, &self.limits, self.runs)
+        });
         // The refusal says the one, the table the other.
         let refused = self.refused.is_some();
         self.warnings.retain(|caution| match caution {

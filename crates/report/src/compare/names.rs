@@ -17,12 +17,12 @@ impl SettingDifference {
     /// The values in display form.
     #[must_use]
     pub fn shown(&self) -> Vec<String> {
-        let shown = |value: &Option<String>| match value.as_deref() {
+        let shown = self.values.iter().map(|value| match value.as_deref() {
             Some("") => "\"\"".to_owned(),
             Some(value) => value.to_owned(),
             None => "no such setting".to_owned(),
-        };
-        self.values.iter().map(shown).collect()
+        });
+        shown.collect()
     }
 }
 
@@ -91,22 +91,22 @@ pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
     let one_product = subjects.windows(2).all(|pair| pair[0].server == pair[1].server);
     let mut names: Vec<&String> =
         subjects.iter().flat_map(|of| of.settings.iter().map(|(name, _)| name)).collect();
-    let rank =
-        |name: &str| NOTABLE.iter().position(|known| *known == name).unwrap_or(NOTABLE.len());
-    names.sort_by_key(|name| (rank(name), *name));
+    names.sort_by_key(|name| {
+        (NOTABLE.iter().position(|known| known == name).unwrap_or(NOTABLE.len()), *name)
+    });
     names.dedup();
     let value = |of: &Subject, name: &str| {
         of.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     };
-    let difference = |name: &String| {
+    let differences = names.into_iter().filter_map(|name| {
         let values: Vec<Option<String>> = subjects.iter().map(|of| value(of, name)).collect();
         let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
         let counts = one_product || values.iter().all(Option::is_some);
         let passed_over = PASSED_OVER.contains(&name.as_str());
         (differs && counts && !passed_over)
             .then(|| SettingDifference { name: name.clone(), values })
-    };
-    names.into_iter().filter_map(difference).collect()
+    });
+    differences.collect()
 }
 
 /// Gives servers names: the chosen ones, or product and version, and if these are equal, the differing
@@ -147,10 +147,10 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
 const VALUE_MAX: usize = 24;
 
 fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> String {
-    let is_short = |of: &&SettingDifference| {
-        of.values.iter().flatten().all(|value| value.chars().count() <= VALUE_MAX)
-    };
-    let short = differences.iter().filter(is_short).take(NAMED_MAX);
+    let short = differences
+        .iter()
+        .filter(|of| of.values.iter().flatten().all(|value| value.chars().count() <= VALUE_MAX))
+        .take(NAMED_MAX);
     let named = short.map(|SettingDifference { name, values }| match values[at].as_deref() {
         Some("") => format!("{name} \"\""),
         Some(value) => format!("{name} {value}"),
@@ -171,15 +171,15 @@ pub fn shortened(names: &[String], width: usize) -> Vec<String> {
             name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
         }
     };
-    let of = |name: &String| {
+    let parts = names.iter().map(|name| {
         let short = cut(name);
         let alike: Vec<&String> = names.iter().filter(|other| cut(other) == short).collect();
         match common_part(name, &alike).filter(|_| alike.len() > 1) {
             Some(common) => cut(&name[common..]),
             None => short,
         }
-    };
-    names.iter().map(of).collect()
+    });
+    parts.collect()
 }
 
 /// Finds the end of the common beginning of a name and others, after a product or a setting, if they share

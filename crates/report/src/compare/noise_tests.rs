@@ -70,11 +70,11 @@ fn void_blocks_do_not_count_but_for_what_failed_in_them() {
     let gate = comparison(vec![nothing], Some(5.0)).gate().unwrap();
     assert_eq!(gate.state, GateState::Undecided);
     // Noise makes no error: a server that fails in a void block fails.
-    let fail = |mut glance: RunDigest| {
+    let failed = b.iter().cloned().map(|mut glance| {
         glance.failures = Failures { asked: 2000, failed: 2000 };
         glance
-    };
-    let failing: Vec<RunDigest> = b.iter().cloned().map(fail).collect();
+    });
+    let failing: Vec<RunDigest> = failed.collect();
     let test = compared(Pairing::Blocks, &[], &[]).with_void(&late, [&a, &failing]);
     assert_eq!(test.refused.as_ref().map(|refused| refused.kind), Some(RefusalKind::Failures));
     assert_eq!(comparison(vec![test], Some(5.0)).gate().unwrap().state, GateState::Failed);
@@ -83,7 +83,7 @@ fn void_blocks_do_not_count_but_for_what_failed_in_them() {
 /// Runs whose second side uses this much more CPU per request, at a meaningless throughput.
 fn costing(more: f64) -> TestComparison {
     let wild = |glances: Vec<RunDigest>, factor: f64| -> Vec<RunDigest> {
-        let with = |(at, mut glance): (usize, RunDigest)| {
+        let glances = glances.into_iter().enumerate().map(|(at, mut glance)| {
             let mut run = (*glance.run).clone();
             for server in &mut run.watched.servers {
                 // What a request costs does not waver with the time that all took together.
@@ -95,8 +95,8 @@ fn costing(more: f64) -> TestComparison {
             glance.figures = Figures::from_summary(&Summary::from_run(&run));
             glance.run = Arc::new(run);
             glance
-        };
-        glances.into_iter().enumerate().map(with).collect()
+        });
+        glances.collect()
     };
     let a = wild(glances(16, 1e5, 0.2, 1), 1.0);
     let b = wild(glances(16, 1e5, 0.2, 2), 1.0 + more);

@@ -34,7 +34,7 @@ pub(super) fn compared(
         };
         side.iter().map(find).collect()
     };
-    let operation = |(name, _): &(String, Figures)| {
+    let operations = names.filter_map(|(name, _)| {
         let sides = [of(name, a)?, of(name, b)?];
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| row(metric, setup, sides.each_ref(), excuse));
@@ -42,6 +42,6 @@ pub(super) fn compared(
         let rows = rows.filter(|row| !is_rare || row.means.iter().any(|ms| *ms >= SLOW_MS));
         Some(OperationComparison { name: name.clone(), rows: rows.collect() })
             .filter(|of| !of.rows.is_empty())
-    };
-    names.filter_map(operation).collect()
+    });
+    operations.collect()
 }

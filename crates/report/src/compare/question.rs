@@ -91,13 +91,13 @@ pub struct Candidate {
 
 /// Share of hits in the runs, if the keys were filled.
 fn found(runs: &[RunDigest]) -> Option<f64> {
-    let of = |glance: &RunDigest| {
+    let lookups = runs.iter().map(|glance| {
         let plan = &glance.run().plan;
         let is_meant = plan.key_spaces().any(|(_, keys)| keys.draw.may_miss());
         let lookups = Summary::from_run(glance.run()).lookups;
         (plan.data.fill.is_some() && !is_meant).then_some(lookups)
-    };
-    let all: Vec<Option<Lookups>> = runs.iter().map(of).collect();
+    });
+    let all: Vec<Option<Lookups>> = lookups.collect();
     Lookups::sum(&all).found_share()
 }
 
@@ -134,8 +134,8 @@ impl Candidate {
         // How fast a server refuses is no figure of what it does.
         let succeeded = if at(0.5).is_some() { runs } else { &[] };
         let failures_of = |of: &RunDigest| Failures::from_measurement(&of.run().measurement);
-        let refused = |of: &RunDigest| failures_of(of).percent() > ERRORS_DEFAULT;
-        let fastest = if fastest.iter().any(refused) { &[] } else { fastest };
+        let refused = fastest.iter().any(|of| failures_of(of).percent() > ERRORS_DEFAULT);
+        let fastest = if refused { &[] } else { fastest };
         let last = runs.last().map_or(&[][..], |glance| &glance.run().watched.servers);
         let limited_by = || {
             let middle = fastest.get(fastest.len() / 2)?;
@@ -206,12 +206,12 @@ impl Question {
             format!("at {} {}/s", grouped(rate), self.unit.plural())
         });
         let Some(target) = target else { return format!("{}, {at}", self.name) };
-        let of = |kept: TargetState| -> Vec<&str> {
-            let found = self.candidates.iter().filter(|of| of.kept == Some(kept));
-            found.map(|of| of.name.as_str()).collect()
-        };
-        let [yes, no, undecided, void] =
-            [TargetState::Yes, TargetState::No, TargetState::Undecided, TargetState::Void].map(of);
+        let names = [TargetState::Yes, TargetState::No, TargetState::Undecided, TargetState::Void]
+            .map(|kept| -> Vec<&str> {
+                let found = self.candidates.iter().filter(|of| of.kept == Some(kept));
+                found.map(|of| of.name.as_str()).collect()
+            });
+        let [yes, no, undecided, void] = names;
         let all = self.candidates.len();
         let keeps = match yes.len() {
             0 => format!("no server was shown to keep {target}"),
@@ -328,8 +328,8 @@ fn ends<'c>(
     eligible: &[&'c Candidate],
     figure: &dyn Fn(&Candidate) -> Option<f64>,
 ) -> Option<(EndOfRange<'c>, EndOfRange<'c>)> {
-    let of = |of: &&'c Candidate| Some(EndOfRange { candidate: of, figure: figure(of)? });
-    let mut known: Vec<EndOfRange<'c>> = eligible.iter().map(of).collect::<Option<_>>()?;
+    let ends = eligible.iter().map(|of| Some(EndOfRange { candidate: of, figure: figure(of)? }));
+    let mut known: Vec<EndOfRange<'c>> = ends.collect::<Option<_>>()?;
     known.sort_by(|a, b| a.figure.total_cmp(&b.figure));
     let most = known.pop()?;
     let least = known.into_iter().next()?;

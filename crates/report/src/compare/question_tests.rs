@@ -96,13 +96,13 @@ fn messages_are_counted_as_messages() {
 /// GET at these rates on two servers with these states of the target.
 fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Comparison {
     let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
-        let of = |(name, states): (&str, &[TargetState])| {
+        let candidates = ["redis", "valkey"].into_iter().zip(states).map(|(name, states)| {
             let of = candidate(name, states[at], 20.0, 100_000.0);
             let reached = Some(if states[at] == TargetState::No { rate / 2.0 } else { rate });
             let figures = of.figures.with(Metric::Throughput, reached);
             Candidate { figures, pace_rps: reached, kept: target.map(|_| states[at]), ..of }
-        };
-        let candidates = ["redis", "valkey"].into_iter().zip(states).map(of).collect();
+        });
+        let candidates = candidates.collect();
         let question = Question {
             name: "GET".into(),
             unit: CountUnit::Request,

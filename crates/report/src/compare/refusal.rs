@@ -124,14 +124,13 @@ pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     let blocks: u64 = void.iter().map(|(_, blocks)| *blocks as u64).sum();
     let causes: Vec<&str> = void.iter().map(|(cause, _)| cause.describe()).collect();
     let were = if blocks == 1 { "was" } else { "were" };
-    let text = || {
+    (blocks > 0).then(|| {
         let blocks = quantity::counted(blocks, "block");
         format!(
             "{blocks} {were} void and taken again, as the client did not do what was asked: {}",
             causes.join("; ")
         )
-    };
-    (blocks > 0).then(text)
+    })
 }
 
 /// Returns the reason against a conclusion if no block counts.

@@ -86,10 +86,10 @@ fn unlike_but(
     passed_over: &[&str],
 ) -> Result<Vec<String>, RecordError> {
     let found = differences(a, b, &|path| passed_over.contains(&path))?;
-    let line = |Difference { what, ours, theirs }| {
+    let lines = found.into_iter().map(|Difference { what, ours, theirs }| {
         format!("{what} is {ours} in {} and {theirs} in {}", names[0], names[1])
-    };
-    Ok(found.into_iter().map(line).collect())
+    });
+    Ok(lines.collect())
 }
 
 /// Returns notable differences of two runs outside their plans.
@@ -157,9 +157,8 @@ pub fn of_saved(
     let sides = [tests(names[0], a)?, tests(names[1], b)?];
     check_alike(names, &sides)?;
     let [a, b] = &sides;
-    let wrong = |text: String| Err(RecordError::wrong(text));
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
-        return wrong(format!("{} has no tests", names[0]));
+        return Err(RecordError::wrong(format!("{} has no tests", names[0])));
     };
     let (first_a, first_b) = (first_a[0], first_b[0]);
     let mut subjects = [
@@ -276,8 +275,7 @@ fn tests<'l>(name: &str, loaded: &'l LoadedRecord) -> Result<Vec<Vec<&'l Run>>, 
         }
         runs.push(run);
     }
-    let failed = |run: &&Run| matches!(run.measurement.ending, Ending::Failed(_));
-    if loaded.runs.iter().all(|run| failed(&run)) {
+    if loaded.runs.iter().all(|run| matches!(run.measurement.ending, Ending::Failed(_))) {
         return Err(RecordError::wrong(format!("{name}: every test failed")));
     }
     Ok(tests)

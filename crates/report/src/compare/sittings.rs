@@ -53,7 +53,7 @@ impl Excuse {
         let Some(times) = super::response_times([a, b][side].iter().map(RunDigest::run)) else {
             return Self::default();
         };
-        let percentile = |metric: Metric| {
+        let percentiles = super::COMPARED.into_iter().filter_map(|metric| {
             let quantile = metric.quantile()?;
             let as_measured = times.quantile_ns(quantile)? as f64;
             // Without the requests that may have been delayed.
@@ -62,8 +62,8 @@ impl Excuse {
                 Some(as_measured / least)
             };
             Some(PercentileNoise { metric, excess: factor(excess)?, common: factor(common)? })
-        };
-        let percentiles = super::COMPARED.into_iter().filter_map(percentile).collect();
+        });
+        let percentiles = percentiles.collect();
         Self { side, excess, common, percentiles }
     }
 

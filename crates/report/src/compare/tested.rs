@@ -137,14 +137,14 @@ impl ComparedTest {
         &'t self,
         rows: impl Fn(&'t TestComparison) -> &'t [RatioRow],
     ) -> Vec<FigureRow<'t>> {
-        let figure = |metric: Metric| {
+        let figures = super::COMPARED.into_iter().filter_map(|metric| {
             let row = |pair| rows(pair).iter().find(|row| row.metric == metric);
             let others: Vec<_> =
                 self.pairs.iter().map(|pair| row(pair).map(|row| (pair, row))).collect();
             let (_, known) = others.iter().find_map(|other| *other)?;
             Some(FigureRow { metric, first: (known.means[0], &known.values[0]), others })
-        };
-        super::COMPARED.into_iter().filter_map(figure).collect()
+        });
+        figures.collect()
     }
 
     /// Returns the finding in a sentence without a full stop: the servers that keep the target, or the
@@ -187,13 +187,13 @@ pub fn spoiled(tests: &[ComparedTest]) -> Vec<String> {
             }
         }
     }
-    let describe = |(warning, counts): &(&Warning, Vec<(&str, usize)>)| {
-        let of = |(name, count): &(&str, usize)| {
+    let lines = found.iter().map(|(warning, counts)| {
+        let counts = counts.iter().map(|(name, count)| {
             let runs = sides().filter(|side| side.name() == *name).map(TestSide::runs);
             format!("{count} of {} runs of {name}", runs.sum::<usize>())
-        };
-        let counts: Vec<String> = counts.iter().map(of).collect();
+        });
+        let counts: Vec<String> = counts.collect();
         format!("{} ({})", warning.text, counts.join(", "))
-    };
-    found.iter().map(describe).collect()
+    });
+    lines.collect()
 }

@@ -9,13 +9,13 @@ use crate::{Figures, LimitedBy, Warning, WarningKind, fixture};
 /// Runs whose rate and latencies both waver by `spread`, with a jump every few runs.
 pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<RunDigest> {
     let mut noise = Noise::new(seed);
-    let glance = |_| {
+    let glances = (0..count).map(|_| {
         let factor = (spread * noise.normal()).exp();
         let mut run = fixture::limited();
         run.measurement.elapsed_ns = (2000e9 / (rps * factor)) as u64;
         RunDigest::from_run(&run).unwrap()
-    };
-    (0..count).map(glance).collect()
+    });
+    glances.collect()
 }
 
 pub(super) fn compared(pairing: Pairing, a: &[RunDigest], b: &[RunDigest]) -> TestComparison {
@@ -135,10 +135,6 @@ fn what_is_open_is_said_in_a_sentence_that_is_read_once() {
 
 #[test]
 fn the_headline_is_about_what_was_asked_for() {
-    let slow = |mut glance: RunDigest| {
-        glance.figures = Figures::default();
-        glance
-    };
     let a = glances(10, 100_000.0, 0.004, 1);
     let b = glances(10, 88_000.0, 0.004, 2);
     let closed = TestComparison::new("SET", &setup(Pairing::Blocks), &a, &b);
@@ -151,7 +147,11 @@ fn the_headline_is_about_what_was_asked_for() {
     assert!(open_test.headline().contains(" p99 "), "{}", open_test.headline());
     let seen = closed.resolution(None).unwrap();
     assert!(seen.starts_with("5 blocks can see a change of "), "{seen}");
-    let empty: Vec<RunDigest> = a.clone().into_iter().map(slow).collect();
+    let slowed = a.clone().into_iter().map(|mut glance| {
+        glance.figures = Figures::default();
+        glance
+    });
+    let empty: Vec<RunDigest> = slowed.collect();
     let refused = TestComparison::new("SET", &open, &empty, &empty);
     assert!(refused.headline().starts_with("no ratio: nothing was measured"));
     assert_eq!(refused.resolution(None), None);
@@ -232,15 +232,15 @@ fn text_of_servers_steers_no_terminal() {
 
 /// Runs whose servers had these hits and misses.
 fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<RunDigest> {
-    let glance = |mut glance: RunDigest| {
+    let glances = glances(4, 1e5, 0.01, 1).into_iter().map(|mut glance| {
         let mut run = (*glance.run).clone();
         for server in &mut run.watched.servers {
             (server.hits, server.misses) = (Some(hits), Some(misses));
         }
         (glance.run, glance.limited_by) = (Arc::new(run), by);
         glance
-    };
-    glances(4, 1e5, 0.01, 1).into_iter().map(glance).collect()
+    });
+    glances.collect()
 }
 
 fn on_equal_terms(a: &[RunDigest], b: &[RunDigest]) -> TestComparison {

@@ -160,8 +160,8 @@ mod tests {
             [(false, ours, 12), (true, ours, 14), (false, peer, 8), (true, peer, 10)]
         {
             let rows = table(first_byte, persona);
-            let operations = |(_, run): &(_, _)| Summary::from_run(run).operations.len();
-            let more: usize = fixture::all().iter().map(operations).sum();
+            let more: usize =
+                fixture::all().iter().map(|(_, run)| Summary::from_run(run).operations.len()).sum();
             assert_eq!(rows.len(), fixture::all().len() + more + 1);
             for row in rows {
                 assert_eq!(row.matches("\",\"").count() + 1, columns, "{row}");

@@ -120,8 +120,9 @@ mod tests {
     #[test]
     fn the_runs_stand_as_ever_and_the_means_after_them() {
         // Neither a document nor a table over time has a place for means.
-        let other = |name: &str| !["json", "samples", "timeline"].contains(&name);
-        for (format, _) in FORMATS.iter().filter(|(name, _)| other(name)) {
+        for (format, _) in
+            FORMATS.iter().filter(|(name, _)| !["json", "samples", "timeline"].contains(name))
+        {
             let alone: Vec<String> = runs(3)
                 .into_iter()
                 .map(|run| rendered(format, &[Run { repeat: None, ..run }]))

@@ -21,8 +21,8 @@ pub(super) fn measurement(
         let since = share.started_at.duration_since(start).unwrap_or(Duration::ZERO);
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     };
-    let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
-    let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
+    let ends_ns = shares.iter().map(|share| offset_ns(share).saturating_add(share.elapsed_ns));
+    let elapsed_ns = ends_ns.max().unwrap_or_default();
     let outages = outages(&shares, offset_ns);
     let absences = absences(&shares, offset_ns);
     let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
@@ -134,11 +134,11 @@ fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> V
 fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Absence> {
     let later = |share: &Measurement| {
         let by_ns = offset_ns(share);
-        let shift = move |a: &Absence| Absence {
+        let absences = share.absences.iter().map(move |a| Absence {
             from_ns: a.from_ns.saturating_add(by_ns),
             to_ns: a.to_ns.saturating_add(by_ns),
-        };
-        share.absences.iter().map(shift).collect::<Vec<_>>()
+        });
+        absences.collect::<Vec<_>>()
     };
     let mut all: Vec<Absence> = shares.iter().flat_map(later).collect();
     all.sort_by_key(|absence| absence.from_ns);

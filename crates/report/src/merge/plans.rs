@@ -33,11 +33,11 @@ pub(super) fn merged_plan(
     let passed_over = |path: &str| MACHINE_PATHS.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
         let found = differences(&first.plan, &share.plan, &passed_over)?;
-        let line = |Difference { what, ours, theirs }: &Difference| {
-            format!("{what} is {ours} in {} and {theirs} in {name}", names[0])
-        };
         if !found.is_empty() {
-            let found: Vec<String> = found.iter().map(line).collect();
+            let lines = found.iter().map(|Difference { what, ours, theirs }| {
+                format!("{what} is {ours} in {} and {theirs} in {name}", names[0])
+            });
+            let found: Vec<String> = lines.collect();
             let (test, found) = (&first.plan.name, found.join("; "));
             return Err(fault(format!("the runs of the test {test} differ: {found}")));
         }

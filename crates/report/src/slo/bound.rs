@@ -83,20 +83,19 @@ impl ClauseEvidence {
         let points = &run.measurement.timeline.points;
         match clause.measure {
             Measure::Max => Self::Greatest(summary.response.max_ns),
-            Measure::Quantile(_) => {
-                let beyond = |span: &SpanResponses| (span.beyond(clause.below), span.count());
-                Self::Beyond(spans.iter().map(beyond).collect())
-            }
+            Measure::Quantile(_) => Self::Beyond(
+                spans.iter().map(|span| (span.beyond(clause.below), span.count())).collect(),
+            ),
             Measure::Mean => {
                 let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns()).collect();
                 Self::Means(if means.is_empty() { vec![summary.response.mean_ns] } else { means })
             }
             Measure::Late => {
-                let late = |point: &measure::Point| {
+                let groups = points.iter().map(|point| {
                     let ended = point.counted().saturating_sub(point.errors);
                     (ended.saturating_sub(point.in_time.unwrap_or(ended)), point.counted())
-                };
-                let mut groups: Vec<(u64, u64)> = points.iter().map(late).collect();
+                });
+                let mut groups: Vec<(u64, u64)> = groups.collect();
                 let given_up = summary.deadline.map_or(0, |deadline| deadline.given_up);
                 if given_up > 0 {
                     groups.push((given_up, given_up));
@@ -331,12 +330,12 @@ fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
 }
 
 fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
-    let spans = |trial: &ClauseTrial<'_>| match trial.seen {
-        ClauseEvidence::Means(means) => means.clone(),
-        ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
-    };
     let mean = |trials: &[ClauseTrial<'_>]| {
-        Mean::from_values(&trials.iter().flat_map(spans).collect::<Vec<_>>())
+        let values = trials.iter().flat_map(|trial| match trial.seen {
+            ClauseEvidence::Means(means) => means.clone(),
+            ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
+        });
+        Mean::from_values(&values.collect::<Vec<_>>())
     };
     let all = mean(trials);
     let others = mean(&without_worst(trials)).map(|mean| mean.mean);

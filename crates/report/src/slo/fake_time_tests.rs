@@ -187,18 +187,19 @@ pub(crate) fn run(load: &SimulatedLoad, played: &Played) -> Run {
         run.measurement.total.commands[0].scheduled_response = Some(total);
     }
     let start_s = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
-    let span = |index: u32| {
-        let (from, to) = (f64::from(index) * QUARTER, f64::from(index + 1) * QUARTER);
-        MachineSpan {
-            from_s: start_s + from / SECOND,
-            lasted_s: 0.25,
-            wait_s: Some(ended_s(&played.client, from, to)),
-            server_wait_s: Some(ended_s(&played.server, from, to)),
-            ..MachineSpan::default()
-        }
-    };
-    run.watched.machine = (0..quarters).map(span).collect();
-    let entry = |(from, to): &Pause| {
+    run.watched.machine = (0..quarters)
+        .map(|index: u32| {
+            let (from, to) = (f64::from(index) * QUARTER, f64::from(index + 1) * QUARTER);
+            MachineSpan {
+                from_s: start_s + from / SECOND,
+                lasted_s: 0.25,
+                wait_s: Some(ended_s(&played.client, from, to)),
+                server_wait_s: Some(ended_s(&played.server, from, to)),
+                ..MachineSpan::default()
+            }
+        })
+        .collect();
+    let entries = played.recorded.iter().map(|(from, to)| {
         let second = (start_s + to / SECOND).floor();
         JournalEntry {
             from_s: second - (to - from) / SECOND,
@@ -207,8 +208,8 @@ pub(crate) fn run(load: &SimulatedLoad, played: &Played) -> Run {
             what: "KEYS *".to_owned(),
             ..JournalEntry::default()
         }
-    };
-    let entries = played.recorded.iter().map(entry).collect();
+    });
+    let entries = entries.collect();
     let journal = Some(Journal { entries, ..Journal::default() });
     let server = run.watched.servers.pop().unwrap_or_default();
     run.watched.servers = vec![ServerUse { journal, ..server }];

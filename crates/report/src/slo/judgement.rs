@@ -163,16 +163,15 @@ impl Observation {
 
     /// Returns whether anything violated the target.
     fn has_missed(&self, slo: &Slo) -> bool {
-        let is_beyond = |(clause, seen): (&Clause, &ClauseEvidence)| clause.is_beyond(seen);
-        !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(is_beyond)
+        !self.misses.is_empty()
+            || slo.clauses.iter().zip(&self.seen).any(|(clause, seen)| clause.is_beyond(seen))
     }
 
     /// Returns whether anything violated the target even without everything that noise can have caused.
     fn has_missed_for_sure(&self, slo: &Slo) -> bool {
-        let is_beyond = |(clause, left): (&Clause, &ClauseEvidence)| clause.is_beyond(left);
         self.misses.iter().any(MissedTarget::is_certain)
             || self.recorded.iter().any(Option::is_some)
-            || slo.clauses.iter().zip(&self.left).any(is_beyond)
+            || slo.clauses.iter().zip(&self.left).any(|(clause, left)| clause.is_beyond(left))
     }
 
     /// Returns whether the trial missed a target without an interval, which is the schedule or a maximum;
@@ -182,8 +181,8 @@ impl Observation {
         let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
             clause.measure == Measure::Max && clause.is_beyond(seen)
         };
-        let missed = |miss: &MissedTarget| !without_noise || miss.is_certain();
-        self.misses.iter().any(missed) || slo.clauses.iter().zip(of).any(beyond)
+        self.misses.iter().any(|miss| !without_noise || miss.is_certain())
+            || slo.clauses.iter().zip(of).any(beyond)
     }
 }
 
@@ -292,7 +291,7 @@ impl Slo {
         if trials.is_empty() {
             return Vec::new();
         }
-        let bound = |(at, clause): (usize, &Clause)| {
+        let bounds = self.clauses.iter().enumerate().map(|(at, clause)| {
             let of = trials.iter().map(|trial| ClauseTrial {
                 seen: &trial.seen[at],
                 left: &trial.left[at],
@@ -300,8 +299,8 @@ impl Slo {
                 response: &trial.response,
             });
             clause.bound(&of.collect::<Vec<_>>())
-        };
-        self.clauses.iter().enumerate().map(bound).collect()
+        });
+        bounds.collect()
     }
 
     /// Weighs the bounds and the trials that missed without an interval.
@@ -361,9 +360,8 @@ impl Slo {
                 || self.is_missed_as_measured(&counted));
         let noise = counted.iter().rev().filter(|_| by_noise).find_map(|trial| trial.noise.clone());
         why.extend(noise.as_ref().map(Disturbance::sentence));
-        let lefts = |at| counted.iter().map(move |trial| &trial.left[at]);
         let certain = match noise {
-            Some(_) => certainties(&bounds, lefts),
+            Some(_) => certainties(&bounds, |at| counted.iter().map(move |trial| &trial.left[at])),
             None => Vec::new(),
         };
         Judgement {

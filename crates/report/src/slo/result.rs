@@ -86,17 +86,16 @@ impl SloResult {
     #[must_use]
     pub fn clauses(&self) -> Vec<ClauseResult> {
         let whole = self.outcome();
-        let of = |bound: &Bound| match whole {
-            Outcome::Void => whole,
-            _ if self.bounds.len() == 1 => whole,
-            _ => bound.outcome,
-        };
-        let clause = |bound: &Bound| ClauseResult {
+        let clauses = self.bounds.iter().map(|bound| ClauseResult {
             name: bound.clause.name(),
-            outcome: of(bound),
+            outcome: match whole {
+                Outcome::Void => whole,
+                _ if self.bounds.len() == 1 => whole,
+                _ => bound.outcome,
+            },
             value: self.value(bound),
-        };
-        self.bounds.iter().map(clause).collect()
+        });
+        clauses.collect()
     }
 
     /// Value of a clause, with its mark.

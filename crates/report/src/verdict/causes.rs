@@ -189,7 +189,7 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
 pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
     let mut by_name: BTreeMap<String, Vec<&Stall<'_>>> = BTreeMap::new();
     stalls.iter().for_each(|stall| by_name.entry(stall.name()).or_default().push(stall));
-    let of = |(name, same): (String, Vec<&Stall<'_>>)| {
+    let commands = by_name.into_iter().map(|(name, same)| {
         let mut ends_s: Vec<f64> = same.iter().map(|stall| stall.to_ns / 1e9).collect();
         ends_s.sort_by(f64::total_cmp);
         SlowCommands {
@@ -198,8 +198,8 @@ pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
             every_s: period_s(&ends_s),
             name,
         }
-    };
-    let mut all: Vec<SlowCommands> = by_name.into_iter().map(of).collect();
+    });
+    let mut all: Vec<SlowCommands> = commands.collect();
     all.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
     all
 }
@@ -213,8 +213,8 @@ fn period_s(at_s: &[f64]) -> Option<f64> {
     }
     gaps.sort_by(f64::total_cmp);
     let median = gaps[gaps.len() / 2];
-    let near = |gap: &f64| (gap - median).abs() <= (REGULAR * median).max(1.0);
-    (median >= 1.0 && gaps.iter().all(near)).then_some(median)
+    (median >= 1.0 && gaps.iter().all(|gap| (gap - median).abs() <= (REGULAR * median).max(1.0)))
+        .then_some(median)
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use crate::{Finding, LimitedBy, Verdict, WorstMoments};
 /// Runs of simulated loads to which `change` was applied.
 fn runs_with(change: impl Fn(&mut SimulatedLoad)) -> Vec<Run> {
     let mut chance = Chance::new(46);
-    let one = |_| {
+    let stalls = (0..25).map(|_| {
         let mut load = SimulatedLoad::random(&mut chance);
         change(&mut load);
         run(&load, &load.played(true))
-    };
-    (0..25).map(one).collect()
+    });
+    stalls.collect()
 }
 
 fn without_noise(load: &mut SimulatedLoad) {
@@ -132,8 +132,8 @@ fn a_closed_loop_is_limited_by_slow_commands_where_they_take_most_of_its_time() 
     without_noise(&mut load);
     closed(&mut load);
     let stalls = |load: &mut SimulatedLoad, length_ns: f64| {
-        let stall = |n: f64| (n * 1e9, n * 1e9 + length_ns);
-        load.stalls = [0.2, 1.2, 2.2, 3.2, 4.2].map(stall).to_vec();
+        load.stalls =
+            [0.2, 1.2, 2.2, 3.2, 4.2].map(|n: f64| (n * 1e9, n * 1e9 + length_ns)).to_vec();
         Verdict::of_run(&run(load, &load.played(true)))
     };
     let most = stalls(&mut load, 0.7e9);
@@ -150,8 +150,8 @@ fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
     let mut chance = Chance::new(1);
     let mut load = SimulatedLoad::random(&mut chance);
     without_noise(&mut load);
-    let stall = |n: f64| (0.2e9 + n * 1.2e9, 0.4e9 + n * 1.2e9);
-    load.stalls = [0.0, 1.0, 2.0, 3.0].map(stall).to_vec();
+    load.stalls =
+        [0.0, 1.0, 2.0, 3.0].map(|n: f64| (0.2e9 + n * 1.2e9, 0.4e9 + n * 1.2e9)).to_vec();
     let mut run = run(&load, &load.played(true));
     let kept = Verdict::of_run(&run);
     assert_eq!(kept.finding, Some(Finding::ScheduleKept), "{}", kept.text);
@@ -192,8 +192,7 @@ fn the_headline_names_scripts_and_keys_in_the_order_of_their_time() {
 fn short_waits_explain_no_long_pause() {
     let mut load = SimulatedLoad::random(&mut Chance::new(46));
     without_noise(&mut load);
-    let pause = |n: f64| (0.3e9 + n * 1.5e9, 0.7e9 + n * 1.5e9);
-    load.stalls = [0.0, 1.0, 2.0].map(pause).to_vec();
+    load.stalls = [0.0, 1.0, 2.0].map(|n: f64| (0.3e9 + n * 1.5e9, 0.7e9 + n * 1.5e9)).to_vec();
     // A tenth of the time on either side, by some milliseconds.
     let waits = |from_ns: f64| (0..100).map(move |n| from_ns + f64::from(n) * 50e6);
     load.server_waits = waits(0.0).map(|ns| (ns, ns + 5e6)).collect();

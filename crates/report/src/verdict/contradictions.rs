@@ -92,11 +92,11 @@ impl<'s> Report<'s> {
         let run = self.summary.run;
         let wall_ns = run.measurement.workers.iter().map(|worker| worker.wall_ns).max();
         let load_s = wall_ns.unwrap_or(run.measurement.elapsed_ns) as f64 / 1e9;
-        let of_server = |server: &host::ServerUse| {
+        let seconds = run.watched.servers.iter().map(|server| {
             let busiest_s = server.busy(load_s).map_or(0.0, |busy| busy.cpu) * load_s;
             server.cpu_process_s.unwrap_or(0.0).max(busiest_s)
-        };
-        let server_s: f64 = run.watched.servers.iter().map(of_server).sum();
+        });
+        let server_s: f64 = seconds.sum();
         let client_s: f64 = run.measurement.workers.iter().map(|w| w.cpu_ns as f64 / 1e9).sum();
         let ours = (server_s + client_s) / load_s;
         let left = ours < FULL * run.watched.cpus.len() as f64;
@@ -278,12 +278,12 @@ impl<'s> Report<'s> {
 fn shares_late(line: &str) -> Vec<String> {
     let words = ["% sent more than 10", "% over 10 ms late", "were sent over 10"];
     let before = words.iter().filter_map(|words| line.split_once(words)).map(|(before, _)| before);
-    let share = |before: &str| {
+    let shares = before.map(|before| {
         // `17.00 % of 2500 ` or `17.00 `; `less than 0.01 ` has the same two forms.
         let before = before.rsplit_once(" % of ").map_or(before, |(share, _)| share).trim_end();
         before.rsplit([' ', '(']).next().unwrap_or_default().to_owned()
-    };
-    before.map(share).collect()
+    });
+    shares.collect()
 }
 
 #[cfg(test)]

@@ -64,10 +64,10 @@ fn rate_per_s(points: &[&Point], interval_s: f64, intervals: u64) -> Option<f64>
 }
 
 fn mean_s(points: &[&Point], _interval_s: f64, _intervals: u64) -> Option<f64> {
-    let replied =
-        || points.iter().filter_map(|point| Some((point.mean_ns()?, point.requests as f64)));
-    let (sum, n) =
-        replied().fold((0.0, 0.0), |(sum, n), (mean, count)| (sum + mean * count, n + count));
+    let (sum, n) = points
+        .iter()
+        .filter_map(|point| Some((point.mean_ns()?, point.requests as f64)))
+        .fold((0.0, 0.0), |(sum, n), (mean, count)| (sum + mean * count, n + count));
     (n > 0.0).then(|| sum / n / 1e9)
 }
 

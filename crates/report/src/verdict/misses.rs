@@ -46,10 +46,10 @@ impl LookupCommand<'_> {
 /// The name of the command that missed most often, and advice.
 pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, String)> {
     let looked = looked(plan, measurement);
-    let unmeant = |looked: &LookupCommand<'_>| {
-        looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss()
-    };
-    let worst = looked.into_iter().filter(unmeant).max_by_key(|looked| looked.tally.miss)?;
+    let worst = looked
+        .into_iter()
+        .filter(|looked| looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss())
+        .max_by_key(|looked| looked.tally.miss)?;
     let [missed, replies] = [worst.tally.miss, worst.replies()].map(|n| grouped(n as f64));
     let (name, advice) = (worst.command.name(), advice(plan, &worst));
     let text = format!("{missed} of {replies} replies to {name} were misses; {advice}");
@@ -170,18 +170,18 @@ mod tests {
         operations: &[(&str, u64, u64)],
         change: impl FnOnce(&mut PlanParts),
     ) -> Option<String> {
-        let words = |line: &str| CommandSpec::parse(line.split(' '));
         let mut run = fixture::changed(|parts| {
-            parts.sequence = operations.iter().map(|(line, ..)| words(line)).collect();
+            parts.sequence =
+                operations.iter().map(|(line, ..)| CommandSpec::parse(line.split(' '))).collect();
             parts.data.keys = KeySpace::new(Some(100_000), KeyDist::UNIFORM);
             if operations.len() > 1 {
-                let operation = |(line, ..): &(&str, u64, u64)| Operation {
+                let operations = operations.iter().map(|(line, ..)| Operation {
                     name: (*line).to_owned(),
                     weight: 1,
                     steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
                     keys: None,
-                };
-                let operations = operations.iter().map(operation).collect();
+                });
+                let operations = operations.collect();
                 parts.mix = Some(Mix { operations, pick: Pick::default() });
             }
             change(parts);

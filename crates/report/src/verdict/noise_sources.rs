@@ -141,20 +141,19 @@ impl<'e> Sources<'e> {
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let evidence = self.evidence;
         let shared = rules::find(evidence) == Finding::EachOther;
-        let of_thread = |thread: ThreadUse| Kind {
+        let absent = if evidence.span_s > 0.0 { evidence.absent_s / evidence.span_s } else { 0.0 };
+        let others =
+            [(Cause::ClientAbsent, absent), (Cause::CpuStolen, self.stolen(evidence.stolen))];
+        let others =
+            others.map(|(cause, held)| Kind { cause, share: (held * self.slowest()).min(1.0) });
+        let threads = [self.client, self.server].into_iter().flatten().map(|thread| Kind {
             cause: match thread.by_quota() {
                 true => Cause::ClientQuota,
                 false if shared => Cause::CpuShared,
                 false => Cause::CpuHeld,
             },
             share: (thread.held() * self.drain(Some(thread))).min(1.0),
-        };
-        let absent = if evidence.span_s > 0.0 { evidence.absent_s / evidence.span_s } else { 0.0 };
-        let others =
-            [(Cause::ClientAbsent, absent), (Cause::CpuStolen, self.stolen(evidence.stolen))];
-        let others =
-            others.map(|(cause, held)| Kind { cause, share: (held * self.slowest()).min(1.0) });
-        let threads = [self.client, self.server].into_iter().flatten().map(of_thread);
+        });
         threads.chain(others).filter(|kind| kind.share > 0.0).collect()
     }
 }

@@ -134,13 +134,13 @@ fn noise_elsewhere_in_the_run_explains_nothing() {
     };
     run.watched.machine = (0..8).map(|n| span(n, if n == 6 { 0.1 } else { 0.0 })).collect();
     let noise = Noise::of_run(&run, ALL);
-    let of = |quarter: u64| SpanResponses {
+    let spans = (0..8).map(|quarter: u64| SpanResponses {
         from_ns: quarter * 250_000_000,
         to_ns: (quarter + 1) * 250_000_000,
         times: vec![(100_000, 90), (30_000_000, 10)],
         own_late_max_ns: 0,
-    };
-    let spans: Vec<SpanResponses> = (0..8).map(of).collect();
+    });
+    let spans: Vec<SpanResponses> = spans.collect();
     let left: Vec<u64> =
         noise.beyond_without(&spans, BELOW_NS).iter().map(|(beyond, _)| *beyond).collect();
     assert_eq!(&left[..5], [10; 5]);

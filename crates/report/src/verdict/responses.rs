@@ -35,7 +35,7 @@ impl SpanResponses {
 pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     let Run { measurement, .. } = summary.run;
     let interval_ns = measurement.timeline.interval_ns;
-    let of_point = |point: &measure::Point| {
+    let responses = measurement.timeline.points.iter().filter_map(|point| {
         let from_ns = u64::from(point.index).saturating_mul(interval_ns);
         Some(SpanResponses {
             from_ns,
@@ -43,9 +43,8 @@ pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
             times: point.response.as_ref()?.decode().ok()?.recorded().collect(),
             own_late_max_ns: point.own_late_max_ns.unwrap_or_default(),
         })
-    };
-    let spans: Vec<SpanResponses> =
-        measurement.timeline.points.iter().filter_map(of_point).collect();
+    });
+    let spans: Vec<SpanResponses> = responses.collect();
     let all: u64 = spans.iter().map(SpanResponses::count).sum();
     if all == summary.response_times.count() {
         return spans;

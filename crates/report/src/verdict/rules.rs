@@ -266,17 +266,17 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
         return Some(Finding::Errors);
     }
     // It explains the errors that came with it. Commands that wait by design make silence.
-    let matters = |o: &Outages| {
+    let matters = evidence.outages.as_ref().is_some_and(|o| {
         o.total_s > OUTAGE_SHARE * evidence.span_s && (o.failed > 0 || evidence.blocking.is_none())
-    };
-    if evidence.outages.as_ref().is_some_and(matters) {
+    });
+    if matters {
         return Some(Finding::Outage);
     }
     if evidence.failed as f64 > ERRORS_SHARE * evidence.asked() as f64 {
         return Some(Finding::Errors);
     }
-    let kept = |s: &Schedule| s.figures.kept() && s.figures.behind_ns.is_none();
-    let harmless = evidence.schedule.as_ref().is_some_and(kept);
+    let schedule = evidence.schedule.as_ref();
+    let harmless = schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none());
     if evidence.absent_s > OUTAGE_SHARE * evidence.span_s && !harmless {
         return Some(Finding::Absence);
     }
@@ -288,9 +288,9 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
 
 /// Returns the finding that a CPU of client or server was the limit: busy, or withheld.
 fn cpu(evidence: &Evidence) -> Option<Finding> {
-    let late_client =
-        |s: &Schedule| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own);
-    let ours = evidence.schedule.as_ref().is_some_and(late_client);
+    let schedule = evidence.schedule.as_ref();
+    let ours =
+        schedule.is_some_and(|s| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own));
     let client = evidence.client;
     let server = evidence.server.map(|server| server.time);
     if evidence.must_share && each_other(evidence) && evidence.stolen < HELD {
@@ -301,8 +301,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
         let time = side.time;
         // Where both are full, the one that could not wait for a CPU is the fuller.
         let polls = side.polls && !time.starved();
-        let fuller = |client: ThreadUse| !client.full() || (!polls && time.cpu >= client.cpu);
-        if client.is_none_or(fuller) {
+        if client.is_none_or(|client| !client.full() || (!polls && time.cpu >= client.cpu)) {
             return Some(match time.starved() {
                 true if time.by_quota() => Finding::ServerQuota,
                 true => Finding::ServerStarved,
@@ -351,15 +350,15 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
 /// Returns whether client and server each waited while the other ran.
 fn each_other(evidence: &Evidence) -> bool {
     let ends = [evidence.client, evidence.server.map(|server| server.time)];
-    let takes = |time: &ThreadUse| time.starved() || time.cpu >= SATURATED;
-    let both = ends.iter().flatten().filter(|time| takes(time)).count() == 2;
-    let starve = |time: &&ThreadUse| time.starved() && !time.by_quota();
-    let mut starving = ends.iter().flatten().filter(starve).peekable();
+    let both =
+        ends.iter().flatten().filter(|time| time.starved() || time.cpu >= SATURATED).count() == 2;
+    let mut starving =
+        ends.iter().flatten().filter(|time| time.starved() && !time.by_quota()).peekable();
     // A thread that waits for longer than keystorm's other threads ran waits for something else, unless they had
     // every CPU there is.
     let all = evidence.cpus.is_some_and(|cpus| evidence.ours >= SATURATED * cpus as f64);
-    let by_ours = |time: &ThreadUse| evidence.ours - time.cpu >= EXPLAINED * time.held();
-    both && starving.peek().is_some() && (all || starving.all(by_ours))
+    both && starving.peek().is_some()
+        && (all || starving.all(|time| evidence.ours - time.cpu >= EXPLAINED * time.held()))
 }
 
 /// Finds what requests waited for if neither client nor server was busy.

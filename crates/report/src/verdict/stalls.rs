@@ -170,8 +170,7 @@ pub(super) fn beyond_by_record(
             count -= taken;
         }
     }
-    let counted = |(span, room): (&SpanResponses, f64)| span.beyond(below_ns) - room.ceil() as u64;
-    spans.iter().zip(room).map(counted).collect()
+    spans.iter().zip(room).map(|(span, room)| span.beyond(below_ns) - room.ceil() as u64).collect()
 }
 
 /// Returns the remaining length of stalls after subtracting waits that may have been within them: each wait
@@ -195,8 +194,8 @@ fn without_waits(
     for wait in waits {
         let mut servers_ns = wait.servers_ns;
         let to_ns = wait.from_ns + wait.length_ns;
-        let meets = |(_, (from, to)): &&(usize, (f64, f64))| *from < to_ns && *to > wait.from_ns;
-        for (which, _) in windows.iter().filter(meets) {
+        let meeting = windows.iter().filter(|(_, (from, to))| *from < to_ns && *to > wait.from_ns);
+        for (which, _) in meeting {
             let taken_ns = left_ns[*which].min(servers_ns);
             left_ns[*which] -= taken_ns;
             servers_ns -= taken_ns;

@@ -75,12 +75,11 @@ fn a_snapshot_is_reported_with_the_length_and_the_time_of_its_fork() {
 fn of_memcached_it_is_reported_in_its_own_words() {
     use workload::{CommandSpec, ProtocolKind};
     let render = |protocol, depth, line: &str, server: ServerUse| {
-        let change = |parts: &mut PlanParts| {
+        let run = fixture::changed(|parts| {
             parts.protocol = protocol;
             parts.load.concurrency.pipeline_depth = depth;
             parts.sequence = vec![CommandSpec::parse(line.split(' '))];
-        };
-        let run = fixture::changed(change);
+        });
         let watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
         let found = warnings(&run.plan, &run.measurement, &watched);
         found.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
@@ -96,10 +95,6 @@ fn of_memcached_it_is_reported_in_its_own_words() {
     assert!(!printed.contains("maxmemory") && !printed.contains("maxclients"), "{printed}");
     let of_redis = render(ProtocolKind::Resp2, 1, "get k", full);
     assert!(of_redis.contains("maxmemory") && of_redis.contains("maxclients"), "{of_redis}");
-    let of = |version: &str| ServerUse {
-        memcached_version: Some(version.to_owned()),
-        ..ServerUse::default()
-    };
     for (protocol, depth, line, version, apart) in [
         (text, 10, "get k", "1.6.18", true),
         (ProtocolKind::MemcacheMeta, 10, "gat 60 k", "1.6.18", true),
@@ -109,7 +104,12 @@ fn of_memcached_it_is_reported_in_its_own_words() {
         (text, 10, "set k 0 0 v", "1.6.18", false),
         (ProtocolKind::MemcacheBinary, 10, "get k", "1.6.18", false),
     ] {
-        let printed = render(protocol, depth, line, of(version));
+        let printed = render(
+            protocol,
+            depth,
+            line,
+            ServerUse { memcached_version: Some(version.to_owned()), ..ServerUse::default() },
+        );
         assert_eq!(
             printed.contains("memcached 1.6.18 writes the reply to each get"),
             apart,

@@ -41,8 +41,7 @@ fn wire_bytes(evidence: &Evidence, mtu: u32) -> u64 {
 pub(super) fn speed(evidence: &Evidence) -> Verdict {
     let Some(card) = interface(evidence)? else { return Ok(Outcome::ok(NO_CARD)) };
     let bytes = wire_bytes(evidence, card.mtu.unwrap_or(1500));
-    let gigabits = |rate: f64| rate * bytes as f64 * 8.0 / 1e9;
-    let asked = evidence.load.rate_per_s.map(|rate| (rate, gigabits(rate)));
+    let asked = evidence.load.rate_per_s.map(|rate| (rate, rate * bytes as f64 * 8.0 / 1e9));
     let wanted = asked.map(|(rate, gbit)| {
         format!("{rate} requests per second of {bytes} bytes on the wire are {gbit:.2} Gbit/s")
     });

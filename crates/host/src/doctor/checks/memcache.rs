@@ -9,8 +9,8 @@ use crate::doctor::finding::{Outcome, Verdict};
 use crate::doctor::{Evidence, ServerLocation};
 
 fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
-    let none = || "no memcached was asked".to_owned();
-    evidence.memcache.as_ref().ok_or_else(none)?.as_ref().map_err(Clone::clone)
+    let asked = evidence.memcache.as_ref().ok_or_else(|| "no memcached was asked".to_owned());
+    asked?.as_ref().map_err(Clone::clone)
 }
 
 pub(super) fn version(evidence: &Evidence) -> Verdict {

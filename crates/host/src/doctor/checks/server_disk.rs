@@ -43,13 +43,10 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
         "wait until INFO has aof_rewrite_in_progress:0",
     );
     if server.setting("appendonly")? != "yes" {
-        let unknown =
-            |reason| format!("no; whether a file is being rewritten is unknown: {reason}");
-        return Ok(if rewriting.map_err(unknown)? {
-            Outcome::bad("no", why, mend)
-        } else {
-            Outcome::ok("no")
+        let rewriting = rewriting.map_err(|reason| {
+            format!("no; whether a file is being rewritten is unknown: {reason}")
         });
+        return Ok(if rewriting? { Outcome::bad("no", why, mend) } else { Outcome::ok("no") });
     }
     if rewriting == Ok(true) {
         return Ok(Outcome::bad("yes", why, mend));

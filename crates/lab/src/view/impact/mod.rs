@@ -72,12 +72,11 @@ fn within(figure: Figure, written: fn(f64) -> String) -> String {
 /// A table of prices, with the columns that have content.
 fn table<'p>(prices: impl Iterator<Item = &'p Price>) -> Table {
     let prices: Vec<&Price> = prices.collect();
-    let is_told = |price: &Price| !price.is_measured();
-    let filled = |(title, _, cell): &&Column| match *title {
-        "outcome" => prices.iter().any(|price| is_told(price)),
+    let filled = COLUMNS.iter().filter(|(title, _, cell)| match *title {
+        "outcome" => prices.iter().any(|price| !price.is_measured()),
         _ => prices.iter().any(|price| cell(price).is_some()),
-    };
-    let columns: Vec<&Column> = COLUMNS.iter().filter(filled).collect();
+    });
+    let columns: Vec<&Column> = filled.collect();
     let mut table = Table::new(columns.iter().map(|(title, ..)| *title));
     for price in prices {
         table.row(columns.iter().map(|(_, _, cell)| short(cell(price))));
@@ -96,15 +95,14 @@ impl Impact {
     /// The price list; for a mix, the cost of each kind at each load to the kind that waits longest for it.
     #[must_use]
     pub fn table(&self) -> Table {
-        let is_worst = |price: &&Price| {
+        let mut table = table(self.prices.iter().filter(|price| {
             let rivals = self
                 .prices
                 .iter()
                 .filter(|other| (&other.operation, other.load) == (&price.operation, price.load));
             let most = rivals.max_by(|a, b| saved(a).total_cmp(&saved(b)));
             self.mix.is_none() || most.is_some_and(|most| most.waits == price.waits)
-        };
-        let mut table = table(self.prices.iter().filter(is_worst));
+        }));
         table.caption = self.mix.as_ref().map_or_else(String::new, |mix| {
             let unit = report::grouped(mix.effects.unit_per_s);
             format!("What {unit}/s of each kind cost whoever waits most for it")

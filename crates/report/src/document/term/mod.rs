@@ -44,12 +44,10 @@ fn block(block: &Block, width: usize, colour: bool) -> String {
         }
         Block::Table(rows) => drawn(rows, &narrow_heads(rows), colour),
         Block::Chart(found) => format!("\n{}\n", chart(found, width, colour)),
-        Block::KeyValues(pairs) => {
-            let line = |(name, value): &(String, String)| {
-                wrapped(&format!("{:<12} {}", escape(name), escape(value)), 13)
-            };
-            pairs.iter().map(line).collect()
-        }
+        Block::KeyValues(pairs) => pairs
+            .iter()
+            .map(|(name, value)| wrapped(&format!("{:<12} {}", escape(name), escape(value)), 13))
+            .collect(),
     }
 }
 
@@ -61,11 +59,11 @@ fn narrow_heads(table: &Table) -> Vec<String> {
     let cells: Vec<usize> = columns.map(|at| widest(at).unwrap_or(0)).collect();
     let all: usize =
         table.columns.iter().zip(&cells).map(|(head, cell)| length(head).max(*cell) + 2).sum();
-    let head = |(head, cell): (&String, &usize)| match escape(head) {
+    let heads = table.columns.iter().zip(&cells).map(|(head, cell)| match escape(head) {
         head if all > WIDTH + 2 => broken(&head, (*cell).max(HEAD)).join("\n"),
         head => head,
-    };
-    table.columns.iter().zip(&cells).map(head).collect()
+    });
+    heads.collect()
 }
 
 /// A table with aligned columns, two spaces apart, figures to the right. Ends with a line end.

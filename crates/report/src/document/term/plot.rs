@@ -180,7 +180,7 @@ impl Grid {
     }
 
     fn row(&self, n: usize, colour: bool) -> String {
-        let shown = |cell: &Cell| {
+        let cells = self.cells[n].iter().map(|cell| {
             let character = if cell.is_mark {
                 MARKS[cell.series % MARKS.len()]
             } else {
@@ -190,8 +190,8 @@ impl Grid {
                 0 => " ".to_owned(),
                 _ => painted(&character.to_string(), SERIES[cell.series % SERIES.len()], colour),
             }
-        };
-        self.cells[n].iter().map(shown).collect()
+        });
+        cells.collect()
     }
 }
 

@@ -136,8 +136,8 @@ fn log(axis: &Axis, values: &[f64], low: f64, high: f64, wanted: usize, fitted: 
     let ticks = decades
         .filter(|d| each.len() > 1 || d.rem_euclid(skip) == 0)
         .flat_map(|d| each.iter().map(move |m| m * 10f64.powi(d)));
-    let within = |v: &f64| (from - 1e-9..=to + 1e-9).contains(&v.log10());
-    Span { from, to, ticks: ticks.filter(within).map(named).collect() }
+    let ticks = ticks.filter(|v| (from - 1e-9..=to + 1e-9).contains(&v.log10()));
+    Span { from, to, ticks: ticks.map(named).collect() }
 }
 
 /// Ticks 0, 50, 90, 99, 99.9 and so on, up to the greatest value.

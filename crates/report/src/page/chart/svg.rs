@@ -39,7 +39,7 @@ pub(super) fn xml(text: &str) -> String {
 
 /// Width in pixels of a text of this size in a wide sans-serif font (DejaVu Sans); other fonts are narrower.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
-    let em = |c: char| match c {
+    let widths = text.chars().map(|c| match c {
         'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | 'I' => 0.32,
         ' ' | 'f' | 't' | 'r' | '/' | '-' | '(' | ')' => 0.4,
         'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
@@ -47,8 +47,8 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
         c if c.is_ascii() => 0.63,
         'µ' | '×' | '−' | '–' => 0.64,
         _ => 1.0,
-    };
-    text.chars().map(em).sum::<f64>() * size
+    });
+    widths.sum::<f64>() * size
 }
 
 /// Text cut to a width, with `…` at the end.

@@ -9,11 +9,11 @@ use crate::{Metric, grouped};
 /// The answers for the top of a page.
 pub(super) fn lede(comparison: &Comparison) -> Vec<Verdict> {
     let curves = comparison.curves();
-    let lede = |curve: &RateCurve<'_>| match &curve.rates[..] {
+    let verdicts = curves.iter().map(|curve| match &curve.rates[..] {
         [only] => lede_of(only, curve.target),
         _ => rate_curve::lede(curve),
-    };
-    curves.iter().map(lede).collect()
+    });
+    verdicts.collect()
 }
 
 /// A section for each load.
@@ -80,11 +80,10 @@ fn notes(curve: &RateCurve<'_>) -> Vec<Block> {
 
 fn lede_of(question: &Question, target: Option<&str>) -> Verdict {
     let states: Vec<Option<TargetState>> = question.candidates.iter().map(|of| of.kept).collect();
-    let all = |wanted| states.iter().all(|kept| *kept == Some(wanted));
     let tone = match () {
         () if target.is_none() => Tone::Plain,
         () if states.contains(&Some(TargetState::Yes)) => Tone::Good,
-        () if all(TargetState::No) => Tone::Bad,
+        () if states.iter().all(|kept| *kept == Some(TargetState::No)) => Tone::Bad,
         () => Tone::Warning,
     };
     let figures = question.candidates.iter().map(|of| {
@@ -133,8 +132,8 @@ fn bars(
 ) -> Block {
     let names = question.candidates.iter().map(|of| of.name.as_str());
     let mut chart = Chart::bars(title, names, Axis::linear(title.to_lowercase(), unit));
-    let point = |(at, of): (usize, &Candidate)| Some(DataPoint::at(at as f64, figure(of)?));
-    let points = question.candidates.iter().enumerate().filter_map(point);
+    let candidates = question.candidates.iter().enumerate();
+    let points = candidates.filter_map(|(at, of)| Some(DataPoint::at(at as f64, figure(of)?)));
     chart.series.push(Series::from_points(title, points));
     Block::Chart(chart)
 }

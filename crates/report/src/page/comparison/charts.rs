@@ -1,6 +1,6 @@
 //! Charts of a test of a comparison: ratios with their intervals, every run of every server, and their median runs.
 
-use crate::compare::{ComparedTest, FigureRow, RatioRow, TestComparison, verdict};
+use crate::compare::{ComparedTest, FigureRow, TestComparison, verdict};
 use crate::{Metric, Run};
 
 use crate::page::runs::{self, outages, spectrum};
@@ -31,8 +31,8 @@ pub(super) fn run_by_run(test: &ComparedTest) -> Vec<Block> {
 /// The figures of which every run is shown, if a server has several runs.
 fn repeated(test: &ComparedTest) -> Vec<FigureRow<'_>> {
     let several = |row: &FigureRow<'_>| row.values().flatten().any(|(_, values)| values.len() > 1);
-    let shown = |row: &FigureRow<'_>| REPEATED.contains(&row.metric) && several(row);
-    test.figures().into_iter().filter(shown).collect()
+    let figures = test.figures().into_iter();
+    figures.filter(|row| REPEATED.contains(&row.metric) && several(row)).collect()
 }
 
 /// Title of a figure, its axis, and the units of the axis in one of the figure.
@@ -79,7 +79,13 @@ fn ratios(pair: &TestComparison) -> Chart {
         pair.rows.iter().map(|row| pair.setup.unit.label(row.metric)),
         Axis::log("ratio", Unit::Ratio),
     );
-    let point = |(at, row): (u32, &RatioRow)| {
+    chart.note = format!(
+        "Green: {second} is better. Orange: it is worse. Grey: no difference was found, or the runs do not say."
+    );
+    if pair.rows.iter().any(|row| row.ratio.interval.is_none()) {
+        chart.note += " A hollow dot has no interval.";
+    }
+    let points = (0..).zip(&pair.rows).map(|(at, row)| {
         let colour = match pair.better(row) {
             Some(true) => BETTER,
             Some(false) => WORSE,
@@ -92,14 +98,8 @@ fn ratios(pair: &TestComparison) -> Chart {
             Some(interval) => point.within(interval.low.max(least), interval.high.min(most)),
             None => point.hollow(),
         }
-    };
-    chart.note = format!(
-        "Green: {second} is better. Orange: it is worse. Grey: no difference was found, or the runs do not say."
-    );
-    if pair.rows.iter().any(|row| row.ratio.interval.is_none()) {
-        chart.note += " A hollow dot has no interval.";
-    }
-    chart.series.push(Series::from_points("ratio", (0..).zip(&pair.rows).map(point)));
+    });
+    chart.series.push(Series::from_points("ratio", points));
     chart.guides.push(Guide::Y(1.0, "alike".into()));
     chart
 }

@@ -12,8 +12,8 @@ mod terms;
 mod tests;
 
 use crate::compare::{
-    self, ComparedTest, Comparison, GateState, RateCurve, Subject, Table as TermsTable,
-    TestComparison, TestSide, describe_limits, share, spoiled,
+    self, ComparedTest, Comparison, GateState, RateCurve, Table as TermsTable, TestComparison,
+    TestSide, describe_limits, share, spoiled,
 };
 use crate::{Metric, Summary};
 
@@ -82,11 +82,11 @@ fn title(comparison: &Comparison) -> String {
 /// A section for each test; for a load at several rates they are folded.
 fn tests(comparison: &Comparison) -> Vec<Section> {
     let many = comparison.curves().iter().any(RateCurve::has_several);
-    let section = |test: &ComparedTest| {
+    let sections = comparison.tests.iter().map(|test| {
         let section = Section::new(&test.name, blocks(test));
         if many { section.folded() } else { section }
-    };
-    comparison.tests.iter().map(section).collect()
+    });
+    sections.collect()
 }
 
 /// Text before the tests: the servers, their differences, and the method.
@@ -132,11 +132,11 @@ pub fn test(test: &ComparedTest) -> Vec<Block> {
     blocks.extend(test.pairs.iter().map(|pair| Block::Text(pair.headline())));
     blocks.extend(tables::figures(test).into_iter().map(Block::Table));
     blocks.extend(details(test).into_iter().map(Block::Text));
-    let resolution = |pair: &TestComparison| {
+    let resolutions = test.pairs.iter().filter_map(|pair| {
         let text = pair.resolution(None)?;
         Some(if test.pairs.len() > 1 { format!("{}: {text}", pair.setup.names[1]) } else { text })
-    };
-    blocks.extend(test.pairs.iter().filter_map(resolution).map(Block::Text));
+    });
+    blocks.extend(resolutions.map(Block::Text));
     let void = test.pairs.first().and_then(TestComparison::describe_void);
     blocks.extend(void.map(Block::Text));
     let cautions = once_each(test.pairs.iter().flat_map(TestComparison::cautions));
@@ -147,13 +147,13 @@ pub fn test(test: &ComparedTest) -> Vec<Block> {
 /// A line for each server beside the first: its headline, and in a closed loop the change of p99.
 #[must_use]
 pub fn headlines(test: &ComparedTest) -> Vec<String> {
-    let line = |pair: &TestComparison| {
+    let lines = test.pairs.iter().map(|pair| {
         let p99 = pair.row(Metric::P99).filter(|_| pair.refused.is_none());
         let p99 = p99.filter(|row| row.metric != pair.asked());
         let p99 = p99.map_or(String::new(), |row| format!("; {}", pair.conclusion(row)));
         format!("{}{p99}", pair.headline())
-    };
-    test.pairs.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// The result of the gate, a sentence a line.
@@ -293,11 +293,11 @@ fn lede(test: &ComparedTest, pair: &TestComparison, comparison: &Comparison) -> 
 /// The servers, the settings in which they differ, and how they were started.
 fn subjects(comparison: &Comparison) -> Vec<Block> {
     let subjects = &comparison.subjects;
-    let line = |subject: &Subject| (subject.name.clone(), subject.line());
     let differing = comparison.differing_settings();
     let differing = tables::differences(&comparison.names(), &differing, None).map(Block::Table);
     let started = subjects.iter().filter_map(|subject| subject.command_line.clone());
-    let servers = std::iter::once(Block::KeyValues(subjects.iter().map(line).collect()));
+    let lines = subjects.iter().map(|subject| (subject.name.clone(), subject.line()));
+    let servers = std::iter::once(Block::KeyValues(lines.collect()));
     servers.chain(differing).chain(started.map(Block::Code)).collect()
 }
 

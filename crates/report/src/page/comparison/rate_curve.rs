@@ -48,11 +48,10 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
             None => knees.push((rate, vec![&of.name])),
         }
     }
-    let knee = |(rate, names): (f64, Vec<&str>)| {
+    chart.guides.extend(knees.into_iter().map(|(rate, names)| {
         let keep = if names.len() > 1 { "keep" } else { "keeps" };
         Guide::X(rate, format!("{} {keep} {kept}", names.join(", ")))
-    };
-    chart.guides.extend(knees.into_iter().map(knee));
+    }));
     chart.note = "Each point is a rate that was asked for; its whisker is the 95 % interval. A vertical line is the \
         highest rate that a server keeps, with none below it missed."
         .to_owned();
@@ -139,7 +138,9 @@ mod tests {
     #[test]
     fn each_server_has_a_line_and_the_target_and_the_knees_are_marked() {
         let question = |rate: f64| {
-            let of = |(name, ns, kept): (&str, f64, TargetState)| Candidate {
+            let late = if rate > 2_000.0 { TargetState::No } else { TargetState::Yes };
+            let servers = [("redis", 1e3 * rate, late), ("valkey", 1e5, TargetState::Yes)];
+            let candidates = servers.map(|(name, ns, kept)| Candidate {
                 kept: Some(kept),
                 figures: Figures::default().with(Metric::Throughput, Some(rate)),
                 clauses: vec![ClauseValue {
@@ -151,25 +152,23 @@ mod tests {
                     is_latency: true,
                 }],
                 ..Candidate::new(name, &[], &[])
-            };
-            let late = if rate > 2_000.0 { TargetState::No } else { TargetState::Yes };
-            let servers = [("redis", 1e3 * rate, late), ("valkey", 1e5, TargetState::Yes)];
+            });
             Question {
                 name: "GET".to_owned(),
                 unit: crate::CountUnit::Request,
                 rate_rps: Some(rate),
-                candidates: servers.map(of).to_vec(),
+                candidates: candidates.to_vec(),
             }
         };
-        let test = |rate: f64| ComparedTest {
+        let tests = [4_000.0, 1_000.0, 2_000.0].map(|rate: f64| ComparedTest {
             name: format!("GET at {rate}/s"),
             pairs: Vec::new(),
             question: Some(question(rate)),
-        };
+        });
         let comparison = Comparison {
             target: Some("p99<2ms".to_owned()),
             threshold: None,
-            tests: [4_000.0, 1_000.0, 2_000.0].map(test).to_vec(),
+            tests: tests.to_vec(),
             ..super::super::tests::comparison(&["redis", "valkey"], Vec::new())
         };
         let curves = comparison.curves();

@@ -38,15 +38,15 @@ pub(super) fn text(comparison: &Comparison) -> Vec<Block> {
     let (Some(replayed), names) = (&comparison.replayed, comparison.names()) else {
         return Vec::new();
     };
-    let difference =
-        |Difference { command, kinds: [a, b], count, example: [asked, of_a, of_b] }: &_| {
+    let differences = replayed.differences().iter().map(
+        |Difference { command, kinds: [a, b], count, example: [asked, of_a, of_b] }| {
             format!(
                 "  {command}, {}: {a} from {}, {b} from {}; {asked} is answered {of_a} and {of_b}",
                 counted(*count, "time"),
                 names[0],
                 names[1]
             )
-        };
-    let differences = replayed.differences().iter().map(difference);
+        },
+    );
     replayed.notes(&names).into_iter().chain(differences).map(Block::Text).collect()
 }

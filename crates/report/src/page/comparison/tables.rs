@@ -64,18 +64,17 @@ fn add_row(table: &mut Table, row: &FigureRow<'_>, others: &[usize]) {
     let values: Vec<_> = row.values().collect();
     let value =
         |at: usize| values[at].map_or(NONE.to_owned(), |(mean, _)| row.metric.written(mean));
-    let says = |at: &usize| match row.others[at - 1] {
+    let first = [label(pair, row.metric), value(0)];
+    table.row(first.into_iter().chain(others.iter().map(|at| value(*at))));
+    let below = ["  ratio, 95 %".to_owned(), String::new()];
+    table.row(below.into_iter().chain(others.iter().map(|at| match row.others[at - 1] {
         Some((pair, compared)) => {
             let [_, interval, says] = ratio_cells(pair, compared);
             let word = if pair.refused.is_some() { &says } else { finding(compared) };
             format!("{interval} {word}")
         }
         None => NONE.to_owned(),
-    };
-    let first = [label(pair, row.metric), value(0)];
-    table.row(first.into_iter().chain(others.iter().map(|at| value(*at))));
-    let below = ["  ratio, 95 %".to_owned(), String::new()];
-    table.row(below.into_iter().chain(others.iter().map(says)));
+    })));
 }
 
 fn label(pair: &TestComparison, metric: Metric) -> String {
@@ -166,10 +165,10 @@ fn without_alike_start(values: &[String]) -> Vec<String> {
     let alike = |other: &Vec<char>| first.iter().zip(other).take_while(|(a, b)| a == b).count();
     let alike = others.iter().map(alike).min().unwrap_or(0);
     let from = if alike < VALUE_MAX - 1 { 0 } else { alike - VALUE_MAX / 3 };
-    let cut = |value: &Vec<char>| {
+    let names = letters.iter().map(|value| {
         let start = if from > 0 { "…" } else { "" };
         let rest: String = start.chars().chain(value[from..].iter().copied()).collect();
         compare::shortened(&[rest], VALUE_MAX).concat()
-    };
-    letters.iter().map(cut).collect()
+    });
+    names.collect()
 }

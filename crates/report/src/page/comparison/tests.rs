@@ -13,13 +13,13 @@ use crate::page::term;
 /// Runs whose rate wavers a little, each modified by `change`.
 fn runs(count: usize, rps: f64, seed: u64, change: impl Fn(&mut Run)) -> Vec<RunDigest> {
     let mut noise = Noise::new(seed);
-    let run = |_| {
+    let runs = (0..count).map(|_| {
         let mut run = fixture::limited();
         run.measurement.elapsed_ns = (2000e9 / (rps * (0.004 * noise.normal()).exp())) as u64;
         change(&mut run);
         RunDigest::from_run(&run).unwrap()
-    };
-    (0..count).map(run).collect()
+    });
+    runs.collect()
 }
 
 fn setup(names: [&str; 2], pairing: Pairing) -> Setup {
@@ -37,14 +37,14 @@ fn setup(names: [&str; 2], pairing: Pairing) -> Setup {
 }
 
 pub(super) fn comparison(names: &[&str], tests: Vec<ComparedTest>) -> Comparison {
-    let subject = |name: &&str| Subject {
+    let subjects = names.iter().map(|name| Subject {
         name: (*name).to_owned(),
         server: "redis 7.0.15".to_owned(),
         address: "\x1b[2J/tmp/s".to_owned(),
         ..Subject::default()
-    };
+    });
     Comparison {
-        subjects: names.iter().map(subject).collect(),
+        subjects: subjects.collect(),
         target: None,
         how: "5 blocks".to_owned(),
         command_line: "keystorm compare".to_owned(),
@@ -64,11 +64,11 @@ pub(super) fn comparison(names: &[&str], tests: Vec<ComparedTest>) -> Comparison
 fn compared(pairing: Pairing, count: usize, changes: &[f64]) -> Comparison {
     const NAMES: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
     let a = runs(count, 1e5, 1, |_| ());
-    let pair = |(at, change): (usize, &f64)| {
+    let pairs = (1..).zip(changes).map(|(at, change)| {
         let b = runs(count, 1e5 * (1.0 + change / 100.0), at as u64 + 1, |_| ());
         TestComparison::new("SET", &setup([NAMES[0], NAMES[at]], pairing), &a, &b)
-    };
-    let pairs = (1..).zip(changes).map(pair).collect();
+    });
+    let pairs = pairs.collect();
     let test = ComparedTest { name: "SET".to_owned(), pairs, question: None };
     comparison(&NAMES[..=changes.len()], vec![test])
 }
@@ -142,14 +142,13 @@ fn columns_of_servers_that_differ_in_settings_are_named_by_these() {
 
 /// SET on equal terms, where servers had these hits.
 fn finding(hits: [u64; 2]) -> Comparison {
-    let side = |hits: u64| {
+    let [a, b] = hits.map(|hits: u64| {
         runs(4, 1e5, 1, |run| {
             for server in &mut run.watched.servers {
                 (server.hits, server.misses) = (Some(hits), Some(100_000 - hits));
             }
         })
-    };
-    let [a, b] = hits.map(side);
+    });
     let pair = TestComparison::new("SET", &setup(["first", "second"], Pairing::Blocks), &a, &b);
     let pair = pair.on_equal_terms(0, &a, &b);
     let mut all = comparison(&["first", "second"], vec![ComparedTest::of_pair(pair)]);

@@ -223,7 +223,7 @@ fn machine(host: &HostFacts) -> Pairs {
     let cpus =
         [count(&cpu.logical, "CPU"), count(&cpu.cores, "core"), count(&cpu.sockets, "socket")];
     let governors = (!cpu.governors.is_empty()).then(|| cpu.governors.join(", "));
-    let numbers = |load: &[f64; 3]| load.map(|n| format!("{n:.2}")).join(", ");
+    let numbers = load.average.as_ref().map(|load| load.map(|n| format!("{n:.2}")).join(", "));
     [
         ("name", hostname.clone()),
         ("system", os.clone()),
@@ -233,7 +233,7 @@ fn machine(host: &HostFacts) -> Pairs {
         ("frequency governor", governors),
         ("virtual machine", cpu.hypervisor.clone()),
         ("memory", memory.total_bytes.map(|bytes| Unit::Bytes.show(bytes as f64))),
-        ("load before the run, of 1, 5 and 15 minutes", load.average.as_ref().map(numbers)),
+        ("load before the run, of 1, 5 and 15 minutes", numbers),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !v.is_empty())?)))

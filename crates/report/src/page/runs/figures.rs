@@ -209,9 +209,9 @@ pub(super) const SINGLE: &str = "Single runs are not ranked: without a confidenc
 pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
     let single = |test: &&Test<'_>| test.summary.run.repeat.is_none_or(|repeat| repeat.of < 2);
     let singles: Vec<&Test<'_>> = tests.iter().filter(single).collect();
-    let other =
-        |a: &Test<'_>, b: &Test<'_>| a.source != b.source && a.summary.title == b.summary.title;
-    singles.iter().any(|a| singles.iter().any(|b| other(a, b)))
+    singles
+        .iter()
+        .any(|a| singles.iter().any(|b| a.source != b.source && a.summary.title == b.summary.title))
 }
 
 /// Returns whether a disturbance, rather than the server, decided the figures of a run.
@@ -243,10 +243,10 @@ fn limits(tests: &[Test<'_>]) -> String {
 /// Warnings common to all tests.
 fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t Warning> {
     let [first, others @ ..] = tests else { return Vec::new() };
-    let everywhere = |warning: &&Warning| {
+    let shared = first.summary.run.warnings.iter().filter(|warning| {
         !others.is_empty() && others.iter().all(|t| t.summary.run.warnings.contains(warning))
-    };
-    first.summary.run.warnings.iter().filter(everywhere).collect()
+    });
+    shared.collect()
 }
 
 /// All tests in one table, and in charts where these help.

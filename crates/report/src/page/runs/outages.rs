@@ -12,13 +12,13 @@ const ROWS_MAX: usize = 100;
 
 /// Returns the bands that charts over time shade, in seconds from the start.
 pub(crate) fn bands(run: &Run) -> Vec<Band> {
-    let band = |outage: &Outage| Band {
+    let bands = run.measurement.outages.iter().map(|outage| Band {
         from: outage.from_ns as f64 / 1e9,
         to: outage.to_ns as f64 / 1e9,
         name: "nothing succeeded".to_owned(),
         note: sentence(&describe(run, outage)),
-    };
-    run.measurement.outages.iter().map(band).collect()
+    });
+    bands.collect()
 }
 
 /// A line for each of the first, for below the verdict.

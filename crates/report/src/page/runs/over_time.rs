@@ -165,11 +165,11 @@ pub(crate) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
         let rates =
             lasting.map(|g| (g.middle_s, g.sum(Point::counted) as f64 / (g.to_s - g.from_s)));
         charts[0].series.push(Series::new(*name, rates));
-        let p99 = |group: &Group<'_>| {
+        let points = groups.iter().map(|group| {
             let ns = group.response().and_then(|response| response.quantile_ns(0.99));
             (group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64))
-        };
-        charts[1].series.push(Series::new(*name, groups.iter().map(p99)));
+        });
+        charts[1].series.push(Series::new(*name, points));
     }
     charts
 }
