@@ -11,7 +11,7 @@ use std::time::Instant;
 #[cfg(target_os = "linux")]
 use engine::Uring;
 use engine::{Engine, Epoll, Tls, TlsContext};
-use measure::{NodeTally, WorkerUse};
+use measure::WorkerUse;
 use wire::Protocol;
 use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
@@ -19,9 +19,9 @@ use workload::ProtocolKind;
 
 use crate::Fatal;
 use crate::collect::Message;
-use crate::delivery::{ReceiverContext, ReceiverTotals, Receivers};
+use crate::delivery::{Receive, Receivers};
 use crate::engines::Choice;
-use crate::launch::ServerSet;
+use crate::job::ServerSet;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
 use crate::route::{Cluster, DirectRoute, NewConnections, RingRoute, RouteHooks};
@@ -34,10 +34,6 @@ pub(crate) type Servers<'w> = (Option<ServerSet<'w>>, Option<&'w TopologyWatch>)
 /// Runs one worker on the calling thread; returns its final messages to the collector.
 pub(crate) type Work<'r> =
     dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> Vec<Message> + Sync + 'r;
-
-/// Receives on the calling thread; returns the final reports and the totals.
-pub(crate) type Receive<'r> =
-    dyn for<'w> Fn(ReceiverContext<'w>, Recorder) -> (Vec<Message>, ReceiverTotals) + Sync + 'r;
 
 /// Creates the receivers for this engine. Their clock begins at `origin`.
 pub(crate) fn receiver<'r>(
@@ -164,26 +160,14 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
 /// Final messages of a worker that never began.
 fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> Vec<Message> {
     context.gate.fail(Fatal::new(why));
-    last_words(context.worker, recorder, Vec::new(), WorkerUse::default())
-}
-
-/// Final messages of a worker or a receiver thread.
-pub(crate) fn last_words(
-    worker: u16,
-    recorder: Recorder,
-    nodes: Vec<NodeTally>,
-    spent: WorkerUse,
-) -> Vec<Message> {
-    let (mut messages, finished) = recorder.finish();
-    messages.push(Message::Done { worker, spent, finished, nodes });
-    messages
+    recorder.finish(Vec::new(), WorkerUse::default())
 }
 
 /// Runs one worker from start to end and returns its final messages.
 pub(crate) fn work<E: Engine, P: Protocol, R: RouteHooks>(
     mut worker: Worker<'_, E, P, R>,
 ) -> Vec<Message> {
-    let (gate, number) = (worker.context.gate, worker.context.worker);
+    let gate = worker.context.gate;
     let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {
@@ -198,5 +182,5 @@ pub(crate) fn work<E: Engine, P: Protocol, R: RouteHooks>(
         Err(fatal) => gate.fail(fatal),
     }
     let (recorder, nodes) = worker.finish();
-    last_words(number, recorder, nodes, spent)
+    recorder.finish(nodes, spent)
 }

@@ -1,37 +1,34 @@
 //! Execution of a plan: starts the workers and returns one measurement.
 
 use std::io;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender, SyncSender};
 use std::thread::{self, Scope};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
-use engine::{Address, KernelStamps, TlsContext};
+use engine::KernelStamps;
 use measure::{ByConnection, Measurement, Tally};
 use workload::Plan;
 
 use crate::collect::{Collector, Message, Observer};
 use crate::concrete;
 use crate::delivery::{ReceiversWatch, Roles};
-use crate::destination::{Destination, FollowGuard, Resolver};
+use crate::destination::{Destination, FollowGuard};
 use crate::engines::{self, Choice};
-use crate::gate::{Gate, GateOpening};
+use crate::gate::Gate;
+use crate::job::{RunJob, ServerSet};
 use crate::ledger::Ledger;
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
-use crate::password::PasswordSource;
 use crate::pinning::pin;
-use crate::recorded::Record;
 use crate::recorded::feed::Feed;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
-use crate::route::ring::RingJob;
 use crate::worker::WorkerContext;
-use crate::{Barrier, Fatal, LiveRate};
+use crate::{Fatal, LiveRate};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -41,83 +38,6 @@ const NODES_TO_COME: u32 = 64;
 
 /// Connections per client for nodes that join, where each of `-c` clients has a connection to every node.
 const NODES_TO_COME_PER_CLIENT: u32 = 4;
-
-/// A plan, its target, and the outside parts that it needs.
-#[derive(Clone)]
-pub struct RunJob<'r> {
-    /// The plan.
-    pub plan: &'r Plan,
-    /// Resolved address of the target.
-    pub address: &'r Address,
-    /// Resolved addresses of the receivers, if the plan names separate ones.
-    pub receivers_at: Vec<Address>,
-    /// Source of the current password, if each login asks for it.
-    pub password: Option<&'r dyn PasswordSource>,
-    /// Resolver of the address, if the address may change.
-    pub resolver: Option<&'r dyn Resolver>,
-    /// TLS for every connection, made from the plan's options; `None` without TLS.
-    pub tls: Option<&'r TlsContext>,
-    /// Local ports that this machine connects from, if known.
-    pub local_ports: Option<RangeInclusive<u16>>,
-    /// Start of the load.
-    pub start: Start<'r>,
-    /// The servers, if there are several.
-    pub several: Option<ServerSet<'r>>,
-    /// Recorded traffic to send, if the plan has some.
-    pub record: Option<&'r dyn Record>,
-    /// Rate of the load, if it may change during the run.
-    pub rate: Option<&'r LiveRate>,
-    /// Set to end the run early.
-    pub interrupted: &'r AtomicBool,
-}
-
-/// Several servers.
-#[derive(Debug, Clone, Copy)]
-pub enum ServerSet<'r> {
-    /// A Redis Cluster: its nodes and their topology.
-    Cluster(ClusterJob<'r>),
-    /// Independent servers, each with a part of the keys.
-    Ring(RingJob<'r>),
-    /// Interchangeable servers at these addresses.
-    Pool(&'r [Address]),
-}
-
-/// Time at which load starts.
-#[derive(Clone, Copy)]
-pub enum Start<'r> {
-    /// As soon as all connections are open.
-    Ready,
-    /// At an agreed instant; a run that is not ready by then fails.
-    At(SystemTime),
-    /// Upon release of the barrier.
-    Released(&'r Barrier),
-}
-
-impl<'r> RunJob<'r> {
-    /// Returns the cluster of the run, if there is one.
-    pub(crate) fn cluster(&self) -> Option<ClusterJob<'r>> {
-        match self.several {
-            Some(ServerSet::Cluster(cluster)) => Some(cluster),
-            _ => None,
-        }
-    }
-
-    /// Returns the parts that keep server addresses current while load runs.
-    fn whereabouts(&self) -> (Destination, Option<TopologyWatch>) {
-        let watch = self.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
-        (Destination::new(self.address, self.resolver.is_some()), watch)
-    }
-}
-
-impl<'r> Start<'r> {
-    fn opens(self, origin: Instant) -> GateOpening<'r> {
-        match self {
-            Start::Ready => GateOpening::AtOnce,
-            Start::At(instant) => GateOpening::At(on_clock(instant, origin)),
-            Start::Released(barrier) => GateOpening::Released(barrier, origin),
-        }
-    }
-}
 
 /// Runs a plan to its end and calls `observer` for each interval.
 ///
@@ -410,16 +330,6 @@ fn number_outages(measurement: &mut Measurement, watch: &TopologyWatch) {
     let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
     for outage in &mut measurement.outages {
         outage.node = watch.name(outage.node).as_ref().and_then(index).unwrap_or(0) as u16;
-    }
-}
-
-/// Converts wall-clock time to the engines' clock, which began at `origin`; negative for an earlier instant.
-fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
-    let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-    let (now, now_ns) = (SystemTime::now(), ns(origin.elapsed()));
-    match instant.duration_since(now) {
-        Ok(ahead) => now_ns.saturating_add(ns(ahead)),
-        Err(behind) => now_ns.saturating_sub(ns(behind.duration())),
     }
 }
 

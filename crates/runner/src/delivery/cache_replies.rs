@@ -4,9 +4,10 @@ use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
 use workload::{CacheTracking, DeliveryKind, TrackingMode};
 
-use super::super::{Received, ReplyStrings};
 use super::{Conversation, PLACE, SETTLED, Step, array, bulks, delivery, heard, message, requests};
-use crate::delivery::kind::from_delivery;
+use crate::delivery::kind::Received;
+use crate::delivery::kinds::from_delivery;
+use crate::delivery::reply_strings::ReplyStrings;
 
 pub(super) const fn invalidate(mode: TrackingMode) -> DeliveryKind {
     let tracking = CacheTracking { mode, noloop: true, redirect: false };

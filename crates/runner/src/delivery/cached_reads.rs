@@ -16,9 +16,8 @@ use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
 use super::awaited::{append_header, append_number, append_string};
-use super::closing::{Remainder, removal};
 use super::invalidate::{append_tracking, is_flush, is_invalidation};
-use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, Remainder, acknowledged, removal};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 use crate::explain;
 

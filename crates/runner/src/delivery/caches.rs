@@ -12,16 +12,6 @@ use super::reply_strings::DeliveredMessage;
 use crate::ledger::Ledger;
 use crate::messages::{AckLog, AckState, Acknowledgements, SentTimes};
 
-/// Counts of one cache beside invalidations.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CacheCounts {
-    /// Messages that the cache had already read.
-    covered: u64,
-    /// Messages that may have been removed before the cache had them, as of the last invalidation of all
-    /// keys.
-    pub(super) removable: u64,
-}
-
 impl Roles<'_> {
     /// Returns the acknowledgement times that senders note, if receivers need them.
     fn acknowledgements(&self) -> Option<&Acknowledgements> {

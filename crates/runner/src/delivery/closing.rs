@@ -2,71 +2,19 @@
 //! at its server.
 
 use engine::{Address, ConnId, Engine};
-use measure::KeptKeys;
 use wire::resp::{RespDecoder, encode_command};
-use wire::{Decode, Reply, ReplyVisitor};
+use wire::{Decode, Reply};
 
+use super::kind::Remainder;
 use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
+use super::reply_strings::FirstNumber;
 use super::stops::{Stop, Stops};
+use super::totals::Leftovers;
 use crate::handshake::HandshakeReply;
 use crate::{Fatal, explain};
 
 /// Longest time for the whole cleanup; a server that does not answer keeps its keys.
 const PATIENCE_NS: u64 = 2_000_000_000;
-
-/// Meaning of the first number of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remainder {
-    /// Messages that no receiver got.
-    Left,
-    /// Messages that were received and not acknowledged.
-    Pending,
-    /// No messages; the reply says whether a key was removed.
-    Removal,
-    /// Nothing of interest.
-    Nothing,
-}
-
-/// Messages that are left at the end.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Leftovers {
-    pub(crate) left: u64,
-    pub(crate) pending: u64,
-    /// Set if a server did not give its count.
-    pub(crate) is_uncounted: bool,
-    /// Keys that were not removed.
-    pub(crate) kept: Option<KeptKeys>,
-}
-
-impl Leftovers {
-    /// A key stays.
-    fn keep(&mut self, why: &str) {
-        let kept = self.kept.get_or_insert_with(|| KeptKeys { keys: 0, why: why.to_owned() });
-        kept.keys += 1;
-    }
-
-    fn add(&mut self, more: Self) {
-        self.left += more.left;
-        self.pending += more.pending;
-        self.is_uncounted |= more.is_uncounted;
-        match (&mut self.kept, more.kept) {
-            (Some(kept), Some(more)) => kept.merge(&more),
-            (kept, more) => *kept = kept.take().or(more),
-        }
-    }
-}
-
-/// Appends a command that counts the messages left in a key, and one that removes the key.
-pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Vec<Remainder> {
-    encode_command(&[count.as_bytes(), name.as_bytes()], out);
-    vec![Remainder::Left, removal(name, out)]
-}
-
-/// Appends a command that removes a key. Its reply counts nothing.
-pub(super) fn removal(name: &str, out: &mut Vec<u8>) -> Remainder {
-    encode_command(&[b"UNLINK", name.as_bytes()], out);
-    Remainder::Removal
-}
 
 /// Splits encoded commands, none of which has a line end in an argument.
 fn each_command(commands: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -74,22 +22,6 @@ fn each_command(commands: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut starts: Vec<usize> = (0..commands.len()).filter(starts).collect();
     starts.push(commands.len());
     (1..starts.len()).map(move |n| &commands[starts[n - 1]..starts[n]])
-}
-
-/// The first number in a reply.
-#[derive(Debug, Default)]
-pub(super) struct FirstNumber(pub(super) Option<u64>);
-
-impl ReplyVisitor for FirstNumber {
-    fn line(&mut self, text: &[u8]) {
-        if self.0.is_none() {
-            self.0 = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        }
-    }
-
-    fn begin(&mut self, _len: Option<u64>) {}
-
-    fn bytes(&mut self, _part: &[u8]) {}
 }
 
 /// Commands to one server, and its replies.
@@ -281,6 +213,7 @@ impl NodeClosing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::count_and_remove;
     use super::*;
 
     #[test]

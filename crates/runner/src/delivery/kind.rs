@@ -2,18 +2,13 @@
 //!
 //! A kind defines the requests of a receiver, the meaning of replies, the next requests, and the number of
 //! expected deliveries. The plan defines what senders send. A new kind is a file here and a row in
-//! [`from_delivery`]; it must pass the suite in `kind_tests.rs`.
+//! [`kinds`](super::kinds); it must pass the suite in `kind_tests.rs`.
 
 use measure::Tally;
 use wire::Reply;
-use workload::{Delivery, DeliveryKind, Message, Subscription};
+use wire::resp::encode_command;
+use workload::Message;
 
-use super::cached_reads::CachedReads;
-use super::closing::Remainder;
-use super::invalidate::Invalidate;
-use super::pubsub::Pubsub;
-use super::queue::Queues;
-use super::replica::Replica;
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Meaning of a reply to a receiver.
@@ -136,6 +131,31 @@ pub(super) fn acknowledged(sending: &Tally) -> u64 {
     sending.commands.first().map_or(0, |command| command.ok + command.miss)
 }
 
+/// Meaning of the first number of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remainder {
+    /// Messages that no receiver got.
+    Left,
+    /// Messages that were received and not acknowledged.
+    Pending,
+    /// No messages; the reply says whether a key was removed.
+    Removal,
+    /// Nothing of interest.
+    Nothing,
+}
+
+/// Appends a command that counts the messages left in a key, and one that removes the key.
+pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Vec<Remainder> {
+    encode_command(&[count.as_bytes(), name.as_bytes()], out);
+    vec![Remainder::Left, removal(name, out)]
+}
+
+/// Appends a command that removes a key. Its reply counts nothing.
+pub(super) fn removal(name: &str, out: &mut Vec<u8>) -> Remainder {
+    encode_command(&[b"UNLINK", name.as_bytes()], out);
+    Remainder::Removal
+}
+
 /// Requests of one receiver, with the state that it needs between replies.
 pub(crate) trait Consumer {
     /// Appends the requests for a new or reopened connection and returns the number of confirmations to
@@ -181,31 +201,3 @@ pub(crate) trait Consumer {
         None
     }
 }
-
-/// Returns the kind of a plan, for one server or for the nodes of a cluster.
-pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Kind + '_> {
-    match delivery.kind {
-        DeliveryKind::Pubsub { subscription } => {
-            let is_broadcast = in_cluster && subscription != Subscription::Shards;
-            Box::new(Pubsub { delivery, subscription, is_broadcast, event: None })
-        }
-        DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads() => {
-            Box::new(CachedReads { delivery, tracking })
-        }
-        DeliveryKind::Invalidate { tracking } => Box::new(Invalidate { delivery, tracking }),
-        DeliveryKind::Replica => Box::new(Replica { delivery }),
-        DeliveryKind::Notify { event, db, .. } => Box::new(Pubsub {
-            delivery,
-            subscription: Subscription::Channels,
-            is_broadcast: false,
-            event: Some((event, db)),
-        }),
-        DeliveryKind::Queue { queue, count, block_ns } => {
-            Box::new(Queues { delivery, queue, count, block_ns })
-        }
-    }
-}
-
-#[cfg(test)]
-#[path = "kind_tests.rs"]
-mod tests;

@@ -8,8 +8,9 @@ use workload::{
     StreamAck, Subscription, TrackingMode,
 };
 
+use super::super::kind::{Kind, Received};
 use super::super::reply_strings::ReplyStrings;
-use super::{Kind, Received, from_delivery};
+use super::from_delivery;
 use cache_replies::invalidate;
 
 #[path = "cache_replies.rs"]

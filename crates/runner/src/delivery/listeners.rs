@@ -5,39 +5,17 @@
 //! without the other: when one is lost, both are opened again.
 
 use engine::{ConnId, Engine};
-use wire::resp::{RespDecoder, encode_command};
+use wire::resp::encode_command;
 use wire::{Decode, Reply};
 
 use super::Roles;
-use super::closing::FirstNumber;
-use super::receivers::{Receiver, Receivers, State};
-use super::reply_strings::{Capture, ReplyStrings};
+use super::receivers::{Listener, Receiver, Receivers, State};
+use super::reply_strings::{Capture, FirstNumber, ReplyStrings};
 use crate::Fatal;
 use crate::handshake::HandshakeReply;
 
 /// The channel of invalidations.
 const CHANNEL: &[u8] = b"__redis__:invalidate";
-
-/// The second connection of a cache.
-pub(super) struct Listener {
-    pub(super) state: State,
-    decoder: RespDecoder,
-    strings: ReplyStrings,
-    /// Server-side number of the connection.
-    id: Option<u64>,
-}
-
-impl Listener {
-    fn new(strings: ReplyStrings) -> Self {
-        Self { state: State::Closed, decoder: RespDecoder::default(), strings, id: None }
-    }
-
-    /// Makes ready for another connection.
-    fn forget(&mut self) {
-        (self.state, self.decoder, self.id) = (State::Closed, RespDecoder::default(), None);
-        self.strings.clear();
-    }
-}
 
 impl Roles<'_> {
     /// Creates a listener for each of this many receivers, if the kind needs listeners.

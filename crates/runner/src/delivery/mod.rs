@@ -2,18 +2,18 @@
 //!
 //! The receivers have threads, connections and tallies of their own, and pass the senders' gate: load begins
 //! when every subscription is confirmed and a probe has come through each place. Senders and receivers share
-//! [`Roles`], which they touch a few times a second.
+//! [`Roles`].
 
 mod awaited;
 mod between;
 mod cached_reads;
 mod caches;
 mod closing;
-mod finals;
 mod first_and_last;
 mod homes;
 mod invalidate;
 mod kind;
+mod kinds;
 mod listeners;
 mod logins;
 mod lost;
@@ -23,8 +23,10 @@ mod probe;
 mod pubsub;
 mod queue;
 mod receivers;
+mod receiving;
 mod replica;
 mod reply_strings;
+mod roles;
 mod seen;
 mod setup;
 mod stops;
@@ -33,91 +35,27 @@ mod totals;
 mod under_way;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, Scope};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::{Deliveries, Measurement, Polls, Tally, TallyShape};
-use workload::random::SplitMix;
-use workload::{Delivery, Plan, message};
+use workload::Plan;
 
-pub(crate) use receivers::{ReceiverContext, Receivers};
-pub(crate) use totals::ReceiverTotals;
+pub(crate) use receivers::{Receive, Receivers};
+pub(crate) use roles::Roles;
 
-use crate::FailedRequests;
-use crate::Fatal;
 use crate::collect::{Collector, Message, Observer, Snapshot};
-use crate::concrete::Receive;
-use crate::destination::Destination;
-use crate::gate::Gate;
-use crate::launch::RunJob;
-use crate::messages::{Acknowledgements, SentTimes};
 use crate::opening::Origins;
-use crate::password::PasswordSource;
 use crate::recorder::Recorder;
-use crate::route::cluster::TopologyWatch;
-use homes::Homes;
-use kind::{Dispatch, Kind};
-use seen::NumberBitmap;
+use crate::{FailedRequests, Fatal};
+use receivers::ReceiverContext;
+use totals::ReceiverTotals;
 use under_way::InFlightTimeline;
 
 /// Intervals that a thread may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
-
-/// Value of an unknown end.
-const NO_END: u64 = u64::MAX;
-
-/// State that the threads of a run with receivers share.
-pub(crate) struct Roles<'r> {
-    delivery: &'r Delivery,
-    kind: Box<dyn Kind + 'r>,
-    /// Number that marks the messages of this run.
-    pub(crate) run: u32,
-    /// Sender number in this process's own probes.
-    pub(super) prober: u32,
-    /// Set if receivers get messages of other processes.
-    exchanges: bool,
-    /// Set if one receiver in any of the processes gets each exchanged message.
-    competes: bool,
-    homes: Homes<'r>,
-    /// Maximum number of connections that all senders may have at once.
-    senders: u32,
-    /// The last message of each place, known once the senders are done, if receivers poll.
-    finals: OnceLock<Vec<Option<workload::Message>>>,
-    gate: &'r Gate<'r>,
-    /// Source of the current password, if logins ask for it.
-    password: Option<&'r dyn PasswordSource>,
-    engine: &'static str,
-    /// Expected deliveries; [`NO_END`] while the senders are at work.
-    expected: AtomicU64,
-    threads: Vec<ReceiverThread>,
-    /// Expected deliveries of probes, and those that have come.
-    probes: u32,
-    probed: AtomicU32,
-    /// Messages already received: by each group, if its receivers compete; by each receiver, if messages come
-    /// in no order.
-    seen: Vec<NumberBitmap>,
-    /// Acknowledgement times of messages, if receivers measure from them.
-    acknowledgements: Option<Acknowledgements>,
-    /// Due and sending times of messages, if messages do not carry them.
-    sent_times: Option<SentTimes>,
-    /// Measurements of the senders so far.
-    sent: Mutex<Option<Tally>>,
-    /// Totals of each thread in the end.
-    ended: Mutex<Vec<ReceiverTotals>>,
-}
-
-/// State of a thread of receivers while load runs.
-#[derive(Debug, Default)]
-struct ReceiverThread {
-    subscribed: AtomicBool,
-    /// Set if all receivers of the thread have read the last message of their place.
-    caught_up: AtomicBool,
-    received: AtomicU64,
-    ended: AtomicBool,
-}
 
 /// Observer of senders: keeps their figures for those who watch the receivers.
 struct SendersWatch<'r>(&'r Roles<'r>);
@@ -151,67 +89,7 @@ impl Observer for ReceiversWatch<'_> {
     }
 }
 
-/// Returns a number that no other run has.
-fn run_id(seed: u64) -> u32 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mixed = (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(40) ^ seed;
-    (SplitMix::new(mixed).draw() >> 32) as u32
-}
-
-impl<'r> Roles<'r> {
-    /// Creates the roles of a run, if its plan has receivers. The destination and the watch are the senders';
-    /// `senders` is the most connections that these may have at once, `engine` the engine's name.
-    pub(crate) fn new(
-        job: &'r RunJob<'r>,
-        destination: &'r Destination,
-        watch: Option<&'r TopologyWatch>,
-        senders: u32,
-        gate: &'r Gate<'r>,
-        engine: &'static str,
-    ) -> Option<Self> {
-        let (plan, cluster) = (job.plan, job.cluster().map(|cluster| cluster.topology));
-        let homes = Homes::new(destination, &job.receivers_at, cluster.zip(watch));
-        let delivery = plan.delivery.as_ref()?;
-        let kind = kind::from_delivery(delivery, homes.is_cluster());
-        let groups = match kind.sharing() {
-            Dispatch::FanOut if kind.is_ordered() => 0,
-            Dispatch::FanOut => delivery.receivers,
-            Dispatch::Competing { groups } => groups,
-        };
-        let mut roles = Self {
-            delivery,
-            kind,
-            run: match (plan.exchange(), run_id(plan.load.seed)) {
-                (Some(exchange), _) => exchange.run,
-                (None, id) if plan.numbers_messages() => workload::Message::short_run(id),
-                (None, id) => id,
-            },
-            prober: message::OUT_OF_TURN - plan.load.shard.index,
-            exchanges: plan.exchange().is_some(),
-            competes: plan.exchange().is_some() && delivery.competes_between_clients(),
-            homes,
-            senders,
-            finals: OnceLock::new(),
-            gate,
-            password: job.password,
-            engine,
-            expected: AtomicU64::new(NO_END),
-            threads: (0..delivery.threads).map(|_| ReceiverThread::default()).collect(),
-            probes: 0,
-            probed: AtomicU32::new(0),
-            seen: (0..groups).map(|_| NumberBitmap::default()).collect(),
-            acknowledgements: delivery
-                .kind
-                .follows_acknowledgements()
-                .then(|| Acknowledgements::new(plan.message_numbers())),
-            sent_times: plan.numbers_messages().then(|| SentTimes::new(&plan.load.stop)),
-            sent: Mutex::default(),
-            ended: Mutex::default(),
-        };
-        roles.probes = roles.copies_by_place().iter().sum();
-        Some(roles)
-    }
-
+impl Roles<'_> {
     /// Starts the threads of the receivers. Returns the collector and the channel of their reports.
     pub(crate) fn start<'scope>(
         &'scope self,
@@ -266,43 +144,6 @@ impl<'r> Roles<'r> {
             self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
         }
         started.map(drop)
-    }
-
-    /// Returns the number of expected deliveries, once the senders are done.
-    fn expected(&self) -> Option<u64> {
-        Some(self.expected.load(Ordering::Acquire)).filter(|expected| *expected != NO_END)
-    }
-
-    fn tell_received(&self, thread: u16, received: u64) {
-        self.threads[usize::from(thread)].received.store(received, Ordering::Release);
-    }
-
-    /// Returns whether all threads of receivers but this one have closed their connections.
-    fn others_ended(&self, thread: u16) -> bool {
-        let threads = (0..).zip(&self.threads).filter(|(number, _)| *number != thread);
-        threads.map(|(_, other)| other).all(|other| other.ended.load(Ordering::Acquire))
-    }
-
-    /// Returns whether no more messages will be sent to receivers of this process.
-    fn is_sent(&self) -> bool {
-        let is_last = self.gate.barrier().is_none_or(|barrier| barrier.is_all_sent());
-        (is_last || self.gate.interrupted()) && self.expected().is_some()
-    }
-
-    /// Returns whether everything has come. The number of messages from other processes is unknown here, but
-    /// a server delivers them before the probes that follow them.
-    fn is_complete(&self) -> bool {
-        if self.competes {
-            return self.is_received_by_all();
-        }
-        if self.exchanges {
-            return self.probed.load(Ordering::Acquire) >= self.probes.saturating_mul(2);
-        }
-        if self.kind.is_sampled() {
-            return self.threads.iter().all(|thread| thread.caught_up.load(Ordering::Acquire));
-        }
-        let received = self.threads.iter().map(|thread| thread.received.load(Ordering::Acquire));
-        self.expected().is_some_and(|expected| received.sum::<u64>() >= expected)
     }
 
     /// Combines both measurements: latencies are deliveries', while lateness, errors and connections include

@@ -8,7 +8,6 @@ use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
 use workload::{Arg, CommandSpec, Delivery, Message, Piece, Purpose, Slot};
 
-use super::finals::Finals;
 use super::homes::Homes;
 use super::replica::append_get;
 use super::reply_strings::{Capture, ReplyStrings};
@@ -299,6 +298,26 @@ pub(super) fn append_probe(
     let Some(command) = sequence.first() else { return };
     let args: Vec<Vec<u8>> = command.args.iter().map(bytes).collect();
     encode_command(&args.iter().map(Vec::as_slice).collect::<Vec<_>>(), out);
+}
+
+/// The last message of each place read so far, by place number; `None` for a place without one.
+#[derive(Debug)]
+struct Finals {
+    messages: Vec<Option<Message>>,
+}
+
+impl Finals {
+    fn new(delivery: &Delivery) -> Self {
+        Self { messages: vec![None; delivery.places as usize] }
+    }
+
+    /// Takes the reply with the content of a place.
+    fn read(&mut self, place: u32, strings: &ReplyStrings) {
+        let message = strings.messages().first().map(|had| had.message);
+        if let Some(known) = self.messages.get_mut(place as usize) {
+            *known = message;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ use super::awaited::{
     Commands, PendingReply, Pipeline, append_header, append_id, append_number, append_string,
     append_strings, encoded, is_unblocked, seconds,
 };
-use super::closing::{Remainder, count_and_remove, removal};
-use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
+use super::kind::{
+    Consumer, Dispatch, Kind, Received, Remainder, acknowledged, count_and_remove, removal,
+};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Entries that one XAUTOCLAIM takes over.

@@ -9,8 +9,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
-use super::closing::{Remainder, removal};
-use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, Remainder, acknowledged, removal};
 use super::reply_strings::ReplyStrings;
 
 /// Reads at replicas.

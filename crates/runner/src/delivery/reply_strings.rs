@@ -263,6 +263,22 @@ impl ReplyVisitor for ReplyStrings {
     }
 }
 
+/// The first number in a reply.
+#[derive(Debug, Default)]
+pub(super) struct FirstNumber(pub(super) Option<u64>);
+
+impl ReplyVisitor for FirstNumber {
+    fn line(&mut self, text: &[u8]) {
+        if self.0.is_none() {
+            self.0 = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        }
+    }
+
+    fn begin(&mut self, _len: Option<u64>) {}
+
+    fn bytes(&mut self, _part: &[u8]) {}
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,7 @@
 //! Combined totals of the receivers' threads.
 
-use measure::{Backlog, DeliveryCounts, Invalidations, Latency, Waits};
+use measure::{Backlog, DeliveryCounts, Invalidations, KeptKeys, Latency, Waits};
 
-use super::closing::Leftovers;
 use super::under_way::InFlightTimeline;
 
 /// Totals of a thread of receivers.
@@ -25,35 +24,8 @@ pub(crate) struct ReceiverTotals {
 impl ReceiverTotals {
     /// Merges the totals of two threads.
     pub(super) fn merged(mut self, its: Self) -> Self {
-        self.counts.merge(&its.counts);
-        let by_receiver =
-            joined(self.by_receiver, its.by_receiver, |(least, most), (few, many)| {
-                (u64::min(least, few), u64::max(most, many))
-            });
-        let spread = joined(self.spread, its.spread, |(mut first, mut last), its| {
-            first.merge(&its.0);
-            last.merge(&its.1);
-            (first, last)
-        });
-        let polls = joined(self.polls, its.polls, |(mut gap, behind), its| {
-            gap.merge(&its.0);
-            (gap, behind + its.1)
-        });
-        let waits = joined(self.waits, its.waits, |mut all, its| {
-            all.merge(&its);
-            all
-        });
-        let under_way = joined(self.under_way, its.under_way, |mut all, its| {
-            all.merge(its);
-            all
-        });
-        let invalidations = joined(self.invalidations, its.invalidations, |mut all, its| {
-            all.merge(&its);
-            all
-        });
-        let remains = self.remains.or(its.remains);
-        Self {
-            counts: self.counts,
+        let Self {
+            counts,
             by_receiver,
             spread,
             waits,
@@ -61,7 +33,54 @@ impl ReceiverTotals {
             remains,
             polls,
             invalidations,
-            removable: self.removable.saturating_add(its.removable),
+            removable,
+        } = its;
+        self.counts.merge(&counts);
+        merge(&mut self.by_receiver, by_receiver, |(least, most), (few, many)| {
+            (*least, *most) = ((*least).min(few), (*most).max(many));
+        });
+        merge(&mut self.spread, spread, |(first, last), its| {
+            first.merge(&its.0);
+            last.merge(&its.1);
+        });
+        merge(&mut self.waits, waits, |all, its| all.merge(&its));
+        merge(&mut self.under_way, under_way, InFlightTimeline::merge);
+        merge(&mut self.polls, polls, |(gap, behind), its| {
+            gap.merge(&its.0);
+            *behind += its.1;
+        });
+        merge(&mut self.invalidations, invalidations, |all, its| all.merge(&its));
+        self.remains = self.remains.or(remains);
+        self.removable = self.removable.saturating_add(removable);
+        self
+    }
+}
+
+/// Messages that are left at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Leftovers {
+    pub(crate) left: u64,
+    pub(crate) pending: u64,
+    /// Set if a server did not give its count.
+    pub(crate) is_uncounted: bool,
+    /// Keys that were not removed.
+    pub(crate) kept: Option<KeptKeys>,
+}
+
+impl Leftovers {
+    /// A key stays.
+    pub(super) fn keep(&mut self, why: &str) {
+        let kept = self.kept.get_or_insert_with(|| KeptKeys { keys: 0, why: why.to_owned() });
+        kept.keys += 1;
+    }
+
+    pub(super) fn add(&mut self, more: Self) {
+        self.left += more.left;
+        self.pending += more.pending;
+        self.is_uncounted |= more.is_uncounted;
+        match (&mut self.kept, more.kept) {
+            (Some(kept), Some(more)) => kept.merge(&more),
+            (kept, more) => *kept = kept.take().or(more),
         }
     }
 }
@@ -80,10 +99,11 @@ pub(super) fn count_remains(waits: &mut Waits, remains: Option<&Leftovers>, elap
     waits.pending = remains.map(|remains| remains.pending);
 }
 
-/// Returns both joined, or the one that is there.
-fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(join(a, b)),
-        (a, b) => a.or(b),
+/// Merges into a figure what another thread has of it, if any.
+fn merge<T>(all: &mut Option<T>, its: Option<T>, merge: impl FnOnce(&mut T, T)) {
+    match (all.as_mut(), its) {
+        (Some(all), Some(its)) => merge(all, its),
+        (None, its) => *all = its,
+        (Some(_), None) => {}
     }
 }

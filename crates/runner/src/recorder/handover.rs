@@ -1,7 +1,7 @@
 //! The end of an interval: the collector gets a full tally, and an empty one replaces it.
 
 use engine::thread_cpu;
-use measure::{Interval, Slices, Tally};
+use measure::{Interval, NodeTally, Slices, Tally, WorkerUse};
 
 use super::{Phase, Recorder};
 use crate::collect::{Message, RecorderResult};
@@ -64,8 +64,9 @@ impl Recorder {
         Message::Interval { interval, gauges: self.gauges, warm, failed }
     }
 
-    /// Returns the remaining messages, in order, and the figures of the whole run.
-    pub(crate) fn finish(mut self) -> (Vec<Message>, RecorderResult) {
+    /// Returns the remaining messages of a worker or a receiver thread, in order; the last has the figures of the whole
+    /// run.
+    pub(crate) fn finish(mut self, nodes: Vec<NodeTally>, spent: WorkerUse) -> Vec<Message> {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
@@ -76,6 +77,9 @@ impl Recorder {
         let delayed = self.delayed.take();
         let absences = std::mem::take(&mut self.absences);
         let last = self.message(tally, slices);
-        (self.full.end_with(last), RecorderResult { span, absences, delayed, by_connection, log })
+        let finished = RecorderResult { span, absences, delayed, by_connection, log };
+        let mut messages = self.full.end_with(last);
+        messages.push(Message::Done { worker: self.worker, spent, finished, nodes });
+        messages
     }
 }

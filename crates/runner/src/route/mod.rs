@@ -3,94 +3,38 @@
 //! The seam between the worker, which is common to all deployments, and the servers: one server or
 //! interchangeable ones ([`DirectRoute`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
 //! that share out keys without knowing each other ([`RingRoute`]). A route decides; the worker opens, sends,
-//! receives, records and recovers. Every deployment implements [`Route`]; [`RouteHooks`] has defaults that do
-//! nothing and cost nothing, for the rest.
+//! receives, records and recovers. A deployment says in [`Route`] what it knows of requests and connections, and in
+//! [`RouteHooks`] what it does with the worker; defaults cost nothing.
 
 mod by_node;
 pub(crate) mod cluster;
 mod direct;
+mod hooks;
 mod new_connections;
 pub(crate) mod ring;
 
 use std::borrow::Cow;
 
-use engine::{Address, ConnId, Engine};
+use engine::{Address, ConnId};
 use measure::NodeTally;
-use wire::Protocol;
 
 pub(crate) use cluster::Cluster;
 pub(crate) use direct::DirectRoute;
+pub(crate) use hooks::RouteHooks;
 pub(crate) use new_connections::NewConnections;
 pub(crate) use ring::RingRoute;
 
-use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Request, SettledReply};
-use crate::worker::Worker;
 
-/// Decisions that each deployment makes in its own way: where connections lead, and what is sent on them.
+/// Knowledge of a deployment about its requests and connections, with the defaults of a lone server.
 pub(crate) trait Route: Sized {
     /// The route's note on each request.
     type Mark: Copy;
+
     /// The route's note on each connection, such as its server.
     type RouteState;
 
-    /// Notes for this many connections, or for more if each server needs one.
-    fn places(&self, connections: u32) -> Vec<Self::RouteState>;
-
-    /// Address that a connection is to be opened to.
-    fn address(&self, place: &Self::RouteState) -> Cow<'_, Address>;
-
-    /// Called once when a worker has been made.
-    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
-
-    /// Starts the load: every connection has room.
-    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
-
-    /// Gives more work to a connection that has become ready or has settled replies.
-    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
-
-    /// Sends all that can be sent. Called once a turn.
-    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
-
-    /// Returns whether a request that becomes due could be sent, with `in_flight` commands in flight.
-    fn has_room(&self, in_flight: u64) -> bool;
-
-    /// Called before replies of this connection are recorded.
-    fn record_of(&self, place: &Self::RouteState, recorder: &mut Recorder);
-
-    /// Sends the steps that have become due by replies on a connection.
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
-
-    /// Takes in the current addresses of the servers.
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
-
-    /// Returns a server that requests wait for and that no connection is open to.
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String>;
-}
-
-/// Effect on its step of a request that has all its replies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Completion {
-    /// Complete: the step has its result.
-    Whole,
-    /// Incomplete: other parts have no reply yet, or it is sent again.
-    Partly,
-    /// Ended without a result because another part was lost.
-    Lost,
-}
-
-/// Effect of losing a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LostRequest {
-    /// Commands to count as lost.
-    pub(crate) commands: u64,
-    /// Set if no other part of its step is without a reply.
-    pub(crate) is_last: bool,
-}
-
-/// Reactions of a route to replies, losses and time, with the defaults of a lone server.
-pub(crate) trait RouteHooks: Route {
     /// Set if every reply answers the oldest request and is recorded as it comes: the route skips and
     /// withholds none.
     const COUNTS_ALL: bool = false;
@@ -100,6 +44,18 @@ pub(crate) trait RouteHooks: Route {
 
     /// Set if any connection can take a retry.
     const SENDS_ANYWHERE: bool = false;
+
+    /// Notes for this many connections, or for more if each server needs one.
+    fn places(&self, connections: u32) -> Vec<Self::RouteState>;
+
+    /// Address that a connection is to be opened to.
+    fn address(&self, place: &Self::RouteState) -> Cow<'_, Address>;
+
+    /// Returns whether a request that becomes due could be sent, with `in_flight` commands in flight.
+    fn has_room(&self, in_flight: u64) -> bool;
+
+    /// Called before replies of this connection are recorded.
+    fn record_of(&self, place: &Self::RouteState, recorder: &mut Recorder);
 
     /// The server of a connection, as people write it.
     fn server(&self, place: &Self::RouteState) -> String {
@@ -111,21 +67,9 @@ pub(crate) trait RouteHooks: Route {
         false
     }
 
-    /// Called after each event.
-    fn after_event<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
-
     /// Number of commands that were drawn and wait for a connection.
     fn waiting(&self) -> u64 {
         0
-    }
-
-    /// Returns whether a drawn request waits that may exceed its deadline.
-    fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.route.waiting() > 0
-    }
-
-    /// Gives up drawn requests that wait past their deadline.
-    fn give_up_waiting<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>, _now_ns: u64) {
     }
 
     /// Removes a lost connection from those with room. Returns whether it was removed; if not, it is skipped
@@ -188,28 +132,6 @@ pub(crate) trait RouteHooks: Route {
         Completion::Whole
     }
 
-    /// Acts after all replies of one read were settled.
-    fn after_read<E: Engine, P: Protocol>(
-        _worker: &mut Worker<'_, E, P, Self>,
-    ) -> Result<(), Fatal> {
-        Ok(())
-    }
-
-    /// Returns whether a connection that ends now must be replaced.
-    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !worker.has_no_more()
-    }
-
-    /// Returns whether the route alone handles the loss of this connection. Requests sent at `overdue_ns` or
-    /// before have timed out; 0 means none.
-    fn gives_up_connection<E: Engine, P: Protocol>(
-        _worker: &mut Worker<'_, E, P, Self>,
-        _conn: ConnId,
-        _overdue_ns: u64,
-    ) -> bool {
-        false
-    }
-
     /// A connection carries load from now on, or no more.
     fn count_ready(&mut self, _place: &Self::RouteState, _is_ready: bool) {}
 
@@ -234,30 +156,28 @@ pub(crate) trait RouteHooks: Route {
         false
     }
 
-    /// Time at which the worker should wake up for this route; `u64::MAX` for never.
-    fn wake_ns<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
-        u64::MAX
-    }
-
-    /// Counts and drops retries that were first sent at `overdue_ns` or before. Returns the server of one of
-    /// them, if there were any.
-    fn drop_overdue<E: Engine, P: Protocol>(
-        _worker: &mut Worker<'_, E, P, Self>,
-        _overdue_ns: u64,
-    ) -> Option<String> {
-        None
-    }
-
-    /// Returns whether to stop waiting for requests in flight, after the end of a run by time.
-    fn gives_up<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> bool {
-        false
-    }
-
-    /// Reports to the recorder which servers are asked anything, as an interval is about to end.
-    fn note_asked<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
-
     /// Ends: counts waiting retries as unanswered, and returns each node's figures.
     fn finish(self, _recorder: &mut Recorder) -> Vec<NodeTally> {
         Vec::new()
     }
+}
+
+/// Effect on its step of a request that has all its replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completion {
+    /// Complete: the step has its result.
+    Whole,
+    /// Incomplete: other parts have no reply yet, or it is sent again.
+    Partly,
+    /// Ended without a result because another part was lost.
+    Lost,
+}
+
+/// Effect of losing a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LostRequest {
+    /// Commands to count as lost.
+    pub(crate) commands: u64,
+    /// Set if no other part of its step is without a reply.
+    pub(crate) is_last: bool,
 }

@@ -86,6 +86,7 @@ impl<'r> NewConnections<'r> {
 impl Route for NewConnections<'_> {
     type Mark = ();
     type RouteState = Attempt;
+    const OPENS_FIRST: bool = false;
 
     fn places(&self, connections: u32) -> Vec<Attempt> {
         vec![Attempt::default(); connections as usize]
@@ -101,6 +102,23 @@ impl Route for NewConnections<'_> {
         }
     }
 
+    fn has_room(&self, _in_flight: u64) -> bool {
+        !self.free.is_empty()
+    }
+
+    fn counts(
+        &mut self,
+        place: &mut Attempt,
+        _request: &Request<()>,
+        _answer: &SettledReply,
+        now_ns: u64,
+    ) -> bool {
+        place.replied_ns = now_ns;
+        true
+    }
+}
+
+impl RouteHooks for NewConnections<'_> {
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         worker.recorder.know_nodes(worker.route.addresses.len(), worker.engine.now_ns());
     }
@@ -132,10 +150,6 @@ impl Route for NewConnections<'_> {
         }
     }
 
-    fn has_room(&self, _in_flight: u64) -> bool {
-        !self.free.is_empty()
-    }
-
     /// Does nothing, as each request is an operation of one step.
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
         worker.steps.due.clear();
@@ -154,21 +168,6 @@ impl Route for NewConnections<'_> {
     /// Returns none: connections are absent most of the time, and nothing waits for one.
     fn absent_server<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>) -> Option<String> {
         None
-    }
-}
-
-impl RouteHooks for NewConnections<'_> {
-    const OPENS_FIRST: bool = false;
-
-    fn counts(
-        &mut self,
-        place: &mut Attempt,
-        _request: &Request<()>,
-        _answer: &SettledReply,
-        now_ns: u64,
-    ) -> bool {
-        place.replied_ns = now_ns;
-        true
     }
 
     /// Counts a failed attempt as a failed request, whose kind names the cause.

@@ -1,24 +1,28 @@
-//! The loop of one worker: open connections, send due requests, settle arrived replies.
+//! The worker: its engine, its connections, and the state of its requests.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks closer at
-//! those for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`] retries failed requests,
-//! [`deadline`] gives up overdue ones, [`recovery`] handles faults, and [`renewing`] renews connections. The [`Route`]
-//! chooses the connection of a request. On the path of a request nothing is allocated, locked or formatted, and system
-//! calls only send, receive and wait.
+//! This file has the state, which other files of this folder act on: [`load`] is the loop, [`open`] opens connections,
+//! [`receive`] settles replies, [`inspect`] looks closer at those for which a plan asks it, [`operations`] knows the
+//! next steps of a mix, [`pending`] retries failed requests and gives up overdue ones, and [`faults`] handles lost
+//! connections. The [`Route`] chooses the connection of a request. On the path of a request nothing is allocated,
+//! locked or formatted, and system calls only send, receive and wait.
 
 pub(crate) mod captures;
 mod checked;
 pub(crate) mod cursor_scan;
 pub(crate) mod deadline;
 pub(crate) mod ending;
+mod faults;
 pub(crate) mod growing;
 mod inspect;
+mod inspections;
 mod joining;
+mod load;
 mod logins;
 mod message_origin;
 mod open;
 pub(crate) mod operations;
 mod paced;
+mod pending;
 mod queued;
 mod quiet;
 mod read_end;
@@ -31,14 +35,14 @@ mod retry;
 mod thinking;
 pub(crate) mod verify;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::{Inserts, MessageNumbers, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
+use workload::{Inserts, MessageNumbers, Pace, Pacer, Plan, RequestStream, SequenceBatch, Window};
 
-use crate::connection::{Connection, State};
+use crate::LiveRate;
+use crate::connection::Connection;
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
@@ -47,11 +51,10 @@ use crate::opening::Origins;
 use crate::password::PasswordSource;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
-use crate::route::{Route, RouteHooks};
+use crate::route::Route;
 use crate::spin::Spin;
-use crate::{Fatal, Gauges, LiveRate};
 use deadline::Deadline;
-use inspect::Inspections;
+use inspections::Inspections;
 use joining::ActiveClients;
 use operations::Steps;
 use recovery::Recovery;
@@ -60,9 +63,6 @@ use reply_rules::ReplyRules;
 use retry::Retries;
 use thinking::Thinking;
 use verify::Verifier;
-
-/// Minimum excess of a wait or a turn that shows that the thread did not run.
-const ABSENT_MIN_NS: u64 = 100_000_000;
 
 /// Parts of its run that a worker needs.
 pub(crate) struct WorkerContext<'r> {
@@ -154,7 +154,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) started: bool,
 }
 
-impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
+impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(
         engine: E,
         mut context: WorkerContext<'r>,
@@ -172,7 +172,7 @@ impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
         let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &reply_rules);
         let places = route.places(context.connections);
         let thinking = Thinking::new(plan, places.len());
-        let mut worker = Self {
+        Self {
             engine,
             connections: places.into_iter().map(Connection::new).collect(),
             route,
@@ -207,133 +207,6 @@ impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
             spent: false,
             started: false,
             context,
-        };
-        R::prepare(&mut worker);
-        worker
-    }
-
-    /// Runs the load to its end.
-    pub(crate) fn load(&mut self) -> Result<(), Fatal> {
-        self.start();
-        let mut woke_ns = self.engine.now_ns();
-        loop {
-            let due_ns = self.due_ns();
-            let before_ns = self.engine.now_ns();
-            if before_ns > woke_ns + ABSENT_MIN_NS {
-                self.was_absent(woke_ns..before_ns);
-            }
-            let until_ns = self.spin.until_ns(before_ns, self.wake_ns(due_ns), due_ns);
-            self.wait(Some(until_ns))?;
-            woke_ns = self.engine.now_ns();
-            if woke_ns > until_ns.max(before_ns).saturating_add(ABSENT_MIN_NS) {
-                self.was_absent(before_ns..woke_ns);
-            }
-            self.follow_rate();
-            let mut quiet = self.engine.now_ns() < due_ns;
-            while let Some(event) = self.engine.next() {
-                quiet = false;
-                if let Some(conn) = self.settle_event(event)? {
-                    self.refill(conn);
-                }
-                R::after_event(self);
-            }
-            let now_ns = self.engine.now_ns();
-            if now_ns >= self.recovery.due_ns || self.route.has_news(now_ns) {
-                self.recover()?;
-            }
-            if now_ns >= self.retries.due_ns {
-                self.retry();
-            }
-            if now_ns >= self.next_over_ns() {
-                self.give_up_over();
-            }
-            if now_ns >= self.joined.next_ns {
-                self.join();
-            }
-            if now_ns >= self.renewals.next_ns {
-                self.renew();
-            }
-            while let Some(conn) = self.thinking.take(now_ns) {
-                R::refill(self, conn);
-            }
-            R::dispatch(self);
-            if self.engine.now_ns() >= self.recorder.wake_ns() {
-                R::note_asked(self);
-            }
-            self.spin.turned(self.engine.now_ns(), quiet);
-            self.turn();
-            if self.context.gate.stopped() {
-                self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
-                return Ok(());
-            }
-            if self.is_done() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Handles a jump of the clock over this span. Unless the thread was at work, it did not run, and the
-    /// span says nothing about a server.
-    #[cold]
-    fn was_absent(&mut self, span: Range<u64>) {
-        if span.end - span.start < self.recorder.cpu_since_turn_ns() + ABSENT_MIN_NS {
-            return;
-        }
-        R::note_asked(self);
-        // Later replies belong to an interval of their own.
-        self.turn();
-        self.recorder.was_absent(span);
-    }
-
-    fn start(&mut self) {
-        let context = &self.context;
-        let plan = context.plan;
-        let start_ns = context.gate.start_ns().unwrap_or_default();
-        self.recorder.start(start_ns, plan.load.warmup_ns);
-        if let Some(ledger) = context.acknowledgements.ledger {
-            ledger.begin(start_ns + plan.load.warmup_ns);
-        }
-        let ends_ns = match plan.load.stop {
-            Stop::AfterNs(ns) => Some(ns),
-            Stop::Requests(_) => plan.load.at_most_ns,
-        };
-        if let Some(ns) = ends_ns {
-            self.stop_ns = start_ns + plan.load.warmup_ns + ns;
-        }
-        self.start_schedule(start_ns);
-        self.joined.start(start_ns, self.context.connections);
-        self.renewals.start(start_ns);
-        self.thinking.start(start_ns);
-        self.started = true;
-        self.start_recovery();
-        self.start_deadline();
-        R::start(self);
-    }
-
-    /// Gives more work to a connection that has become ready or has settled replies.
-    #[inline]
-    fn refill(&mut self, conn: ConnId) {
-        let used_up = self.is_used_up(conn);
-        let connection = &self.connections[conn.0 as usize];
-        // One that is not there is being opened again already.
-        let is_idle = connection.state == State::Ready && connection.is_idle();
-        if (used_up || connection.renews) && is_idle {
-            self.replace(conn);
-        } else if !self.thinking.pauses(conn, is_idle, || self.engine.now_ns()) {
-            R::refill(self, conn);
-        }
-    }
-
-    /// Closes a connection that has sent its share and requests another, if something is left to send on it.
-    fn replace(&mut self, conn: ConnId) {
-        self.engine.close(conn);
-        self.unready(conn);
-        if self.connections[conn.0 as usize].renews {
-            self.recorder.connections().renewed += 1;
-            self.recovery.opens(self.engine.now_ns());
-        }
-        if R::wants_connections(self) {
-            self.connect(conn);
         }
     }
 
@@ -411,40 +284,50 @@ impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
         self.started && self.ready == 0
     }
 
-    /// Hands the interval over if it has ended.
-    #[inline]
-    fn turn(&mut self) {
-        let now_ns = self.engine.now_ns();
-        let over = self.is_over();
-        if self.retries.is_stranded() && now_ns >= self.stop_ns {
-            self.drop_stranded(now_ns);
-        }
-        let is_scheduled = self.is_scheduled();
-        let Self { recorder, pacer, route, in_flight, ready, per_number, .. } = self;
-        recorder.turn(now_ns, || {
-            let due = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
-            let due = pacer.as_ref().map_or(0, |pacer| due(pacer) * *per_number);
-            Gauges {
-                in_flight: *in_flight,
-                backlog: is_scheduled.then(|| due + route.waiting()),
-                connections: *ready,
-                ..Gauges::default()
-            }
-        });
-    }
-
-    /// Time to wake up at if nothing happens.
-    fn wake_ns(&self, due_ns: u64) -> u64 {
-        let now_ns = self.engine.now_ns();
-        let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
-        let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
-        let others_ns = self.joined.next_ns.min(self.renewals.next_ns).min(self.retries.due_ns);
-        let others_ns = others_ns.min(self.next_over_ns()).min(self.thinking.next_ns());
-        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
-    }
-
     /// Time spent waiting without sleeping.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
+    }
+
+    /// Returns whether each operation is one request of which nothing is kept and that is not retried.
+    #[inline]
+    pub(crate) fn has_single_operations(&self) -> bool {
+        self.inspections.single
+    }
+
+    /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at
+    /// `sent_ns`. On a schedule they have due times of their own.
+    #[inline]
+    pub(crate) fn note_handed(
+        &mut self,
+        conn: ConnId,
+        count: usize,
+        bytes: usize,
+        room_ns: u64,
+        sent_ns: u64,
+    ) {
+        let closed_loop = !self.is_scheduled();
+        let mut measured = false;
+        for request in self.connections[conn.0 as usize].requests.newest_mut(count) {
+            measured |= request.measured;
+            if request.handed(sent_ns, closed_loop) && !closed_loop && request.measured {
+                self.recorder.sent(request.intended_ns, room_ns, sent_ns, 1);
+            }
+        }
+        self.count_sent(conn, bytes, sent_ns, measured);
+    }
+
+    /// Returns whether requests have due times of their own.
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.pacer.is_some()
+            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
+    }
+
+    /// Returns whether a connection carries load, or will once it is open.
+    #[inline]
+    pub(super) fn has_joined(&self, conn: ConnId) -> bool {
+        let place = &self.connections[conn.0 as usize].place;
+        self.joined.count == u32::MAX || self.route.counted_as(place, conn).0 < self.joined.count
     }
 }

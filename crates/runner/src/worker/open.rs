@@ -1,5 +1,5 @@
-//! Opening of connections: at the start, all that carry load from then on; later, those that join and those
-//! that were lost.
+//! Opening of connections: at the start, all that carry load from then on; later, those that join, those that are
+//! renewed, and those that were lost.
 
 use engine::{ConnId, Engine, Event, TlsHandshake};
 use wire::Protocol;
@@ -21,6 +21,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
 
     /// Opens the connections and waits for the other workers. Returns false if the run was stopped meanwhile.
     pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
+        R::prepare(self);
         self.wait(Some(0))?;
         let gate = self.context.gate;
         // Those of the first clients come first.
@@ -169,6 +170,73 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
         }
         if connection.queued && self.route.dequeue(&connection.place, conn) {
             connection.queued = false;
+        }
+    }
+
+    /// Opens the connections of every step that is due. They carry load when they are ready.
+    #[cold]
+    pub(super) fn join(&mut self) {
+        let now_ns = self.engine.now_ns();
+        let clients = self.context.connections;
+        let all = || (0..self.connections.len() as u32).map(ConnId);
+        let absent: Vec<ConnId> = all().filter(|conn| !self.has_joined(*conn)).collect();
+        while let Some(joining) = self.joined.plan.filter(|_| now_ns >= self.joined.next_ns) {
+            self.joined.steps += 1;
+            self.joined.count = joining.after(self.joined.steps);
+            self.joined.plan_next(clients);
+        }
+        for conn in absent {
+            self.connect(conn);
+        }
+    }
+
+    /// Renews the connection whose turn it is, at once or when it has its replies.
+    #[cold]
+    pub(super) fn renew(&mut self) {
+        let now_ns = self.engine.now_ns();
+        if self.is_over() {
+            self.renewals.next_ns = u64::MAX;
+            return;
+        }
+        while now_ns >= self.renewals.next_ns {
+            let Some(conn) = self.next_to_renew() else {
+                // The server takes no more of them, and would get all of these at once when it does.
+                self.renewals.skip(now_ns);
+                return;
+            };
+            self.renewals.take();
+            let connection = &mut self.connections[conn.0 as usize];
+            connection.renews = true;
+            if connection.is_idle() {
+                self.replace(conn);
+            }
+        }
+    }
+
+    /// Returns the next connection in turn that carries load and will continue to.
+    fn next_to_renew(&mut self) -> Option<ConnId> {
+        let all = self.connections.len();
+        for _ in 0..all {
+            let at = self.renewals.next;
+            self.renewals.next = if at + 1 < all { at + 1 } else { 0 };
+            let connection = &self.connections[at];
+            if connection.state == State::Ready && !connection.renews {
+                return Some(ConnId(at as u32));
+            }
+        }
+        None
+    }
+
+    /// Closes a connection that has sent its share and requests another, if something is left to send on it.
+    pub(super) fn replace(&mut self, conn: ConnId) {
+        self.engine.close(conn);
+        self.unready(conn);
+        if self.connections[conn.0 as usize].renews {
+            self.recorder.connections().renewed += 1;
+            self.recovery.opens(self.engine.now_ns());
+        }
+        if R::wants_connections(self) {
+            self.connect(conn);
         }
     }
 }

@@ -4,17 +4,15 @@
 
 use std::sync::Arc;
 
-use engine::{ConnId, Engine};
-use wire::{Batch, Protocol, RequestInputs};
+use wire::{Batch, RequestInputs};
 use workload::{Inserts, Operations, Plan, StepReplies};
 
-use super::Worker;
 use super::captures::Captures;
 use super::cursor_scan::CursorScan;
 use super::growing::KeySource;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request};
-use crate::route::{Completion, RouteHooks};
+use crate::route::Completion;
 
 impl<M: Copy> Request<M> {
     /// Returns the unsent first step of operation `number` of a mix. `mark` makes the route's note from the
@@ -156,35 +154,5 @@ pub(crate) fn append<M>(
         let at = command as usize;
         batch.append_of(request.given(kept), at..at + 1, out);
         recorder.sent_bytes(command, out.len() - before, request.measured);
-    }
-}
-
-impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
-    /// Returns whether each operation is one request of which nothing is kept and that is not retried.
-    #[inline]
-    pub(crate) fn has_single_operations(&self) -> bool {
-        self.inspections.single
-    }
-
-    /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at
-    /// `sent_ns`. On a schedule they have due times of their own.
-    #[inline]
-    pub(crate) fn note_handed(
-        &mut self,
-        conn: ConnId,
-        count: usize,
-        bytes: usize,
-        room_ns: u64,
-        sent_ns: u64,
-    ) {
-        let closed_loop = !self.is_scheduled();
-        let mut measured = false;
-        for request in self.connections[conn.0 as usize].requests.newest_mut(count) {
-            measured |= request.measured;
-            if request.handed(sent_ns, closed_loop) && !closed_loop && request.measured {
-                self.recorder.sent(request.intended_ns, room_ns, sent_ns, 1);
-            }
-        }
-        self.count_sent(conn, bytes, sent_ns, measured);
     }
 }

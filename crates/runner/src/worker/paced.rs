@@ -2,7 +2,7 @@
 
 use engine::Engine;
 use wire::Protocol;
-use workload::{Pace, Pacer, Plan};
+use workload::{Pacer, Plan};
 
 use super::Worker;
 use crate::route::RouteHooks;
@@ -26,13 +26,6 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Returns whether a reply makes the next request due, on connections that stay open.
     pub(crate) fn is_closed_loop(&self) -> bool {
         self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
-    }
-
-    /// Returns whether requests have due times of their own.
-    #[inline]
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.pacer.is_some()
-            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
     }
 
     /// Returns whether scheduled requests are due that no connection has drawn.

@@ -10,9 +10,9 @@ use wire::{Protocol, Silence};
 use super::receive::Settler;
 use crate::Fatal;
 use crate::request::{Keys, Requests, SettledReply};
-use crate::route::RouteHooks;
+use crate::route::Route;
 
-impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// Settles commands that kept silent before a reply with this mark.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use workload::{OnError, Plan};
 
 use super::Worker;
 use super::cursor_scan::CursorScan;
-use super::inspect::Inspections;
+use super::inspections::Inspections;
 use super::operations::Steps;
 use super::read_end::{ReadEnd, unexpected};
 use super::reply_rules::ReplyRules;
@@ -23,7 +23,7 @@ use crate::handshake::Handshake;
 use crate::messages::AckLog;
 use crate::recorder::Recorder;
 use crate::request::{Keys, Request, Requests, SettledReply};
-use crate::route::RouteHooks;
+use crate::route::{Route, RouteHooks};
 use crate::{Fatal, explain};
 
 /// Minimum length of the rest of a string for which it is dropped unseen; less is cheaper to copy.
@@ -158,7 +158,7 @@ pub(super) struct ReplyContext<'w, M> {
 }
 
 /// Parts of the worker and of the connection that settle the replies of one read.
-pub(super) struct Settler<'w, P, R: RouteHooks> {
+pub(super) struct Settler<'w, P, R: Route> {
     pub(super) context: ReplyContext<'w, R::Mark>,
     route: &'w mut R,
     pub(super) recorder: &'w mut Recorder,
@@ -173,7 +173,7 @@ pub(super) struct Settler<'w, P, R: RouteHooks> {
     protocol: PhantomData<P>,
 }
 
-impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// Decodes the replies in `inbox` and settles the oldest request with each, until the end or a reason in
     /// `ended`.
     #[inline]

@@ -4,13 +4,7 @@
 //! nothing is lost. The turns of all workers, and of all shares of a plan, interleave as their requests do.
 //! [`open`](super::open) opens the connections, and [`recovery`](super::recovery) handles failures of that.
 
-use engine::{ConnId, Engine};
-use wire::Protocol;
 use workload::{Lane, Plan};
-
-use super::Worker;
-use crate::connection::State;
-use crate::route::RouteHooks;
 
 /// Schedules connections that are closed and reopened at a fixed rate.
 #[derive(Debug)]
@@ -22,7 +16,7 @@ pub(super) struct Renewals {
     /// Number of past turns of this worker.
     taken: u64,
     /// The connection to look at first at the next turn.
-    next: usize,
+    pub(super) next: usize,
     /// Time of the next turn; `u64::MAX` for never.
     pub(super) next_ns: u64,
 }
@@ -60,7 +54,7 @@ impl Renewals {
     /// Ends a turn.
     #[cold]
     #[inline(never)]
-    fn take(&mut self) {
+    pub(super) fn take(&mut self) {
         self.taken += 1;
         self.plan_next();
     }
@@ -68,51 +62,12 @@ impl Renewals {
     /// Leaves out the turns up to `now_ns`.
     #[cold]
     #[inline(never)]
-    fn skip(&mut self, now_ns: u64) {
+    pub(super) fn skip(&mut self, now_ns: u64) {
         let since_ns = u128::from(now_ns.saturating_sub(self.start_ns));
         let turns = since_ns * u128::from(self.per_s) / 1_000_000_000 / u128::from(self.lane.of);
         self.taken = self.taken.max(u64::try_from(turns).unwrap_or(u64::MAX));
         while self.next_ns <= now_ns {
             self.take();
         }
-    }
-}
-
-impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
-    /// Renews the connection whose turn it is, at once or when it has its replies.
-    #[cold]
-    pub(super) fn renew(&mut self) {
-        let now_ns = self.engine.now_ns();
-        if self.is_over() {
-            self.renewals.next_ns = u64::MAX;
-            return;
-        }
-        while now_ns >= self.renewals.next_ns {
-            let Some(conn) = self.next_to_renew() else {
-                // The server takes no more of them, and would get all of these at once when it does.
-                self.renewals.skip(now_ns);
-                return;
-            };
-            self.renewals.take();
-            let connection = &mut self.connections[conn.0 as usize];
-            connection.renews = true;
-            if connection.is_idle() {
-                self.replace(conn);
-            }
-        }
-    }
-
-    /// Returns the next connection in turn that carries load and will continue to.
-    fn next_to_renew(&mut self) -> Option<ConnId> {
-        let all = self.connections.len();
-        for _ in 0..all {
-            let at = self.renewals.next;
-            self.renewals.next = if at + 1 < all { at + 1 } else { 0 };
-            let connection = &self.connections[at];
-            if connection.state == State::Ready && !connection.renews {
-                return Some(ConnId(at as u32));
-            }
-        }
-        None
     }
 }

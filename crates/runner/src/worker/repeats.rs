@@ -5,9 +5,9 @@ use wire::{Protocol, Reply};
 
 use super::receive::Settler;
 use crate::request::Requests;
-use crate::route::RouteHooks;
+use crate::route::Route;
 
-impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// Settles, without decoding, the replies that repeat the `len` bytes at the start of `input`. Returns
     /// their number. Repeats that answer a later batch are left to the next call.
     #[inline]

@@ -7,18 +7,14 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use engine::{ConnId, Engine};
-use wire::Protocol;
+use engine::ConnId;
 use workload::random::Stream;
 use workload::{Plan, Retry};
 
-use super::Worker;
 use super::deadline::Deadline;
 use super::operations::Steps;
-use crate::connection::State;
 use crate::recorder::Recorder;
-use crate::request::{LostRequests, Request};
-use crate::route::RouteHooks;
+use crate::request::Request;
 
 /// Random stream of the waits, separate from all other streams.
 const STREAM: u64 = 16 << 56;
@@ -30,7 +26,7 @@ pub(super) struct Retries<M> {
     /// Requests that wait for their time.
     later: BinaryHeap<Reverse<PendingRetry<M>>>,
     /// Requests that wait for their connection to be reopened.
-    stranded: Vec<(ConnId, Request<M>)>,
+    pub(super) stranded: Vec<(ConnId, Request<M>)>,
     /// Number of requests that have waited so far.
     count: u64,
     drawn: Stream,
@@ -119,7 +115,7 @@ impl<M: Copy> Retries<M> {
     }
 
     /// Returns the next due request, if there is one.
-    fn next(&mut self, now_ns: u64) -> Option<(ConnId, Request<M>)> {
+    pub(super) fn next(&mut self, now_ns: u64) -> Option<(ConnId, Request<M>)> {
         if now_ns < self.due_ns {
             return None;
         }
@@ -163,7 +159,7 @@ impl<M: Copy> Retries<M> {
     /// take them `at_once`. `waiting` of its requests wait already. Returns the number of newly waiting
     /// commands.
     #[cold]
-    fn postpone(
+    pub(super) fn postpone(
         &mut self,
         conn: ConnId,
         waiting: &mut u32,
@@ -185,53 +181,5 @@ impl<M: Copy> Retries<M> {
             self.add(now_ns + delay_ns, conn, request);
         }
         commands
-    }
-}
-
-impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
-    /// Delays the requests that failed on a connection, or has them sent with the other due ones.
-    #[cold]
-    pub(super) fn postpone(&mut self, conn: ConnId) {
-        let now_ns = self.engine.now_ns();
-        let Self { connections, recorder, retries, steps, in_flight, .. } = self;
-        let connection = &mut connections[conn.0 as usize];
-        let at_once = R::SENDS_ANYWHERE || connection.state == State::Ready;
-        let waiting = &mut connection.postponed;
-        *in_flight += retries.postpone(conn, waiting, now_ns, at_once, steps, recorder);
-    }
-
-    /// Sends the requests whose wait has ended.
-    #[cold]
-    pub(super) fn retry(&mut self) {
-        let now_ns = self.engine.now_ns();
-        while let Some((conn, request)) = self.retries.next(now_ns) {
-            let connection = &mut self.connections[conn.0 as usize];
-            if !R::SENDS_ANYWHERE && connection.state != State::Ready {
-                self.retries.stranded.push((conn, request));
-                continue;
-            }
-            connection.postponed -= 1;
-            // The sender counts it again.
-            self.in_flight -= u64::from(request.left);
-            // The wait for its connection may have outlasted the deadline.
-            if !self.deadline.is_over(request.intended_ns, now_ns) {
-                self.recorder.retried(&request);
-            }
-            self.steps.due.push(request);
-            self.follow(conn);
-            self.refill(conn);
-        }
-    }
-
-    /// Counts requests as lost whose connection is still closed at the end of the run.
-    #[cold]
-    pub(super) fn drop_stranded(&mut self, now_ns: u64) {
-        for (conn, request) in std::mem::take(&mut self.retries.stranded) {
-            self.connections[conn.0 as usize].postponed -= 1;
-            self.in_flight -= u64::from(request.left);
-            self.steps.forget(request.progress);
-            let lost = if request.measured { u64::from(request.left) } else { 0 };
-            self.recorder.abandoned(LostRequests { lost, timed_out: 0 }, now_ns);
-        }
     }
 }

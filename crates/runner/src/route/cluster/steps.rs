@@ -20,6 +20,7 @@ const NEWS_EVERY_NS: u64 = 20_000_000;
 impl Route for Cluster<'_> {
     type Mark = Mark;
     type RouteState = RouteState;
+    const SENDS_ANYWHERE: bool = true;
 
     /// Gives each node that gets load at least one connection, or one of each client where clients have their
     /// own.
@@ -44,33 +45,6 @@ impl Route for Cluster<'_> {
         Cow::Owned(Address::Tcp(self.map.node(place.node).address))
     }
 
-    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        super::know_nodes(worker);
-        worker.route.tell_owners(worker.engine.now_ns());
-        for connection in &worker.connections {
-            worker.route.shared.queues.count_connection(connection.place.lane(), true);
-        }
-    }
-
-    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        by_node::start(worker);
-    }
-
-    #[inline]
-    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        let idle = worker.connections[conn.0 as usize].requests.commands() == 0;
-        if idle && worker.route.unbalanced && balance::rehome(worker, conn) {
-            return;
-        }
-        by_node::queue_up(worker, conn);
-        by_node::dispatch(worker);
-    }
-
-    #[inline]
-    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        by_node::dispatch(worker);
-    }
-
     fn has_room(&self, in_flight: u64) -> bool {
         self.shared.has_room(in_flight)
     }
@@ -79,30 +53,6 @@ impl Route for Cluster<'_> {
     fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
         recorder.of_node(self.number(place.node));
     }
-
-    #[inline]
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        if worker.route.commands.follows {
-            by_node::follow_on(worker, conn)
-        } else {
-            by_node::follow(worker)
-        }
-    }
-
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        recovery::take_news(worker);
-    }
-
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let route = &worker.route;
-        let mut nodes = 0..route.map.nodes().len() as u16;
-        let absent = nodes.find(|node| route.shared.queues.is_cut_off(*node))?;
-        Some(route.map.node(absent).name.clone())
-    }
-}
-
-impl RouteHooks for Cluster<'_> {
-    const SENDS_ANYWHERE: bool = true;
 
     fn server(&self, place: &RouteState) -> String {
         self.map.node(place.node).name.clone()
@@ -114,14 +64,6 @@ impl RouteHooks for Cluster<'_> {
 
     fn waiting(&self) -> u64 {
         self.shared.queues.waiting() as u64
-    }
-
-    fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.route.waiting() > 0 || !worker.route.later.is_empty()
-    }
-
-    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
-        recovery::give_up_waiting(worker, now_ns);
     }
 
     fn dequeue(&mut self, place: &RouteState, conn: ConnId) -> bool {
@@ -220,17 +162,6 @@ impl RouteHooks for Cluster<'_> {
         LostRequest { commands: u64::from(request.left), is_last: true }
     }
 
-    #[inline]
-    fn after_read<E: Engine, P: Protocol>(
-        worker: &mut Worker<'_, E, P, Self>,
-    ) -> Result<(), Fatal> {
-        if worker.route.turned_away.is_empty() { Ok(()) } else { redirect::redirect(worker) }
-    }
-
-    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !worker.has_no_more() || worker.in_flight > 0
-    }
-
     fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
         self.shared.queues.count_ready(place.lane(), is_ready);
     }
@@ -251,6 +182,95 @@ impl RouteHooks for Cluster<'_> {
     #[inline]
     fn has_news(&self, now_ns: u64) -> bool {
         self.watch.version() != self.version || self.later.ended(now_ns)
+    }
+
+    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        let mut unanswered = Vec::new();
+        for node in 0..self.tallies.len() as u16 {
+            let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.was_ever_sent());
+            unanswered.extend(resent.map(|request| (node, request)));
+        }
+        for request in self.later.take(|_| true) {
+            let node = self.map.route(request.mark.slot, request.mark.read_only);
+            unanswered.push((node, request));
+        }
+        for (node, request) in unanswered.into_iter().filter(|(_, request)| request.measured) {
+            recorder.connections().unanswered += u64::from(request.left);
+            self.tally(node).unanswered += u64::from(request.left);
+        }
+        for (number, tally) in (0..).zip(&mut self.tallies) {
+            (tally.master, tally.slots) = self.map.role(number);
+            tally.used |= self.map.is_used(number);
+        }
+        self.tallies
+    }
+}
+
+impl RouteHooks for Cluster<'_> {
+    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        super::know_nodes(worker);
+        worker.route.tell_owners(worker.engine.now_ns());
+        for connection in &worker.connections {
+            worker.route.shared.queues.count_connection(connection.place.lane(), true);
+        }
+    }
+
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::start(worker);
+    }
+
+    #[inline]
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        let idle = worker.connections[conn.0 as usize].requests.commands() == 0;
+        if idle && worker.route.unbalanced && balance::rehome(worker, conn) {
+            return;
+        }
+        by_node::queue_up(worker, conn);
+        by_node::dispatch(worker);
+    }
+
+    #[inline]
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::dispatch(worker);
+    }
+
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        if worker.route.commands.follows {
+            by_node::follow_on(worker, conn)
+        } else {
+            by_node::follow(worker)
+        }
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        recovery::take_news(worker);
+    }
+
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let route = &worker.route;
+        let mut nodes = 0..route.map.nodes().len() as u16;
+        let absent = nodes.find(|node| route.shared.queues.is_cut_off(*node))?;
+        Some(route.map.node(absent).name.clone())
+    }
+
+    fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.route.waiting() > 0 || !worker.route.later.is_empty()
+    }
+
+    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
+        recovery::give_up_waiting(worker, now_ns);
+    }
+
+    #[inline]
+    fn after_read<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+    ) -> Result<(), Fatal> {
+        if worker.route.turned_away.is_empty() { Ok(()) } else { redirect::redirect(worker) }
+    }
+
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !worker.has_no_more() || worker.in_flight > 0
     }
 
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> u64 {
@@ -278,26 +298,5 @@ impl RouteHooks for Cluster<'_> {
 
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         super::note_asked(worker);
-    }
-
-    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
-        let mut unanswered = Vec::new();
-        for node in 0..self.tallies.len() as u16 {
-            let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.was_ever_sent());
-            unanswered.extend(resent.map(|request| (node, request)));
-        }
-        for request in self.later.take(|_| true) {
-            let node = self.map.route(request.mark.slot, request.mark.read_only);
-            unanswered.push((node, request));
-        }
-        for (node, request) in unanswered.into_iter().filter(|(_, request)| request.measured) {
-            recorder.connections().unanswered += u64::from(request.left);
-            self.tally(node).unanswered += u64::from(request.left);
-        }
-        for (number, tally) in (0..).zip(&mut self.tallies) {
-            (tally.master, tally.slots) = self.map.role(number);
-            tally.used |= self.map.is_used(number);
-        }
-        self.tallies
     }
 }

@@ -72,6 +72,7 @@ impl Route for DirectRoute<'_> {
     type Mark = ();
     /// Number of the server.
     type RouteState = u16;
+    const COUNTS_ALL: bool = true;
 
     fn places(&self, connections: u32) -> Vec<u16> {
         let servers = self.addresses.len() as u64;
@@ -91,6 +92,16 @@ impl Route for DirectRoute<'_> {
         }
     }
 
+    fn has_room(&self, _in_flight: u64) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn waiting(&self) -> u64 {
+        self.waiting.len()
+    }
+}
+
+impl RouteHooks for DirectRoute<'_> {
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         worker.recorder.know_nodes(worker.route.addresses.len(), worker.engine.now_ns());
     }
@@ -120,10 +131,6 @@ impl Route for DirectRoute<'_> {
         } else if worker.pacer.is_some() {
             send_due(worker);
         }
-    }
-
-    fn has_room(&self, _in_flight: u64) -> bool {
-        !self.queue.is_empty()
     }
 
     /// Sends the next steps on the same connection, together.
@@ -172,18 +179,10 @@ impl Route for DirectRoute<'_> {
         let named = worker.route.addresses.iter().map(Address::to_string);
         (!is_there).then(|| named.collect::<Vec<_>>().join(", "))
     }
-}
-
-impl RouteHooks for DirectRoute<'_> {
-    const COUNTS_ALL: bool = true;
 
     #[inline]
     fn after_event<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         Self::dispatch(worker);
-    }
-
-    fn waiting(&self) -> u64 {
-        self.waiting.len()
     }
 
     fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {

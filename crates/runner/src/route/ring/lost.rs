@@ -6,7 +6,7 @@ use wire::Protocol;
 use super::{RingRequest, RingWorker};
 use crate::request::LostRequests;
 use crate::route::by_node::ByNode;
-use crate::route::{LostRequest, RouteHooks};
+use crate::route::{LostRequest, Route};
 
 /// Checks the absent servers: requests for one that is given up are lost.
 pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>) {

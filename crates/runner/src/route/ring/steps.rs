@@ -30,6 +30,7 @@ impl RingRoute<'_> {
 impl Route for RingRoute<'_> {
     type Mark = Mark;
     type RouteState = RouteState;
+    const SENDS_ANYWHERE: bool = true;
 
     /// Gives each server at least one connection. Each worker begins after the last server of the previous
     /// one.
@@ -43,25 +44,6 @@ impl Route for RingRoute<'_> {
         Cow::Borrowed(&self.servers[usize::from(place.0)].address)
     }
 
-    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        worker.recorder.know_nodes(worker.route.servers.len(), worker.engine.now_ns());
-    }
-
-    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        by_node::start(worker);
-    }
-
-    #[inline]
-    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        by_node::queue_up(worker, conn);
-        by_node::dispatch(worker);
-    }
-
-    #[inline]
-    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        by_node::dispatch(worker);
-    }
-
     fn has_room(&self, in_flight: u64) -> bool {
         self.shared.has_room(in_flight)
     }
@@ -71,35 +53,12 @@ impl Route for RingRoute<'_> {
         recorder.of_node(place.0);
     }
 
-    #[inline]
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        by_node::follow(worker);
-    }
-
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        lost::look(worker);
-    }
-
-    /// Returns none while any server is present.
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let RingRoute { absence, servers, .. } = &worker.route;
-        absence.is_total().then(|| servers[0].address.to_string())
-    }
-}
-
-impl RouteHooks for RingRoute<'_> {
-    const SENDS_ANYWHERE: bool = true;
-
     fn splits_sequences(&self) -> bool {
         true
     }
 
     fn waiting(&self) -> u64 {
         self.shared.queues.waiting() as u64
-    }
-
-    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
-        by_node::give_up_waiting(worker, worker.route.servers.len() as u16, now_ns);
     }
 
     fn dequeue(&mut self, place: &RouteState, conn: ConnId) -> bool {
@@ -157,10 +116,6 @@ impl RouteHooks for RingRoute<'_> {
         }
     }
 
-    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !worker.has_no_more() || worker.in_flight > 0
-    }
-
     fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
         self.shared.queues.count_ready(place.0, is_ready);
         self.absence.note(place.0, self.shared.queues.is_absent(place.0));
@@ -185,6 +140,69 @@ impl RouteHooks for RingRoute<'_> {
         now_ns >= self.absence.look_ns()
     }
 
+    /// Counts requests that were sent in part as unanswered.
+    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        for server in 0..self.servers.len() as u16 {
+            for request in self.shared.queues.drain(server) {
+                let split = request.mark.split;
+                if request.measured && request.progress.retries > 0 {
+                    recorder.connections().unanswered += u64::from(request.left);
+                    self.count_unanswered(&RouteState(server), u64::from(request.left));
+                }
+                if request.measured && !split.is_none() && self.splits.has_begun(split) {
+                    let commands = self.forsake(&request).commands;
+                    recorder.connections().unanswered += commands;
+                    self.count_unanswered(&RouteState(server), commands);
+                }
+            }
+        }
+        self.tallies
+    }
+}
+
+impl RouteHooks for RingRoute<'_> {
+    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        worker.recorder.know_nodes(worker.route.servers.len(), worker.engine.now_ns());
+    }
+
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::start(worker);
+    }
+
+    #[inline]
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        by_node::queue_up(worker, conn);
+        by_node::dispatch(worker);
+    }
+
+    #[inline]
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::dispatch(worker);
+    }
+
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
+        by_node::follow(worker);
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        lost::look(worker);
+    }
+
+    /// Returns none while any server is present.
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let RingRoute { absence, servers, .. } = &worker.route;
+        absence.is_total().then(|| servers[0].address.to_string())
+    }
+
+    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
+        by_node::give_up_waiting(worker, worker.route.servers.len() as u16, now_ns);
+    }
+
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !worker.has_no_more() || worker.in_flight > 0
+    }
+
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
         worker.route.absence.look_ns()
     }
@@ -204,24 +222,5 @@ impl RouteHooks for RingRoute<'_> {
                 || route.absence.is_gone(server)
                 || connections.iter().any(|c| busy(&c.place) && c.requests.commands() > 0)
         });
-    }
-
-    /// Counts requests that were sent in part as unanswered.
-    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
-        for server in 0..self.servers.len() as u16 {
-            for request in self.shared.queues.drain(server) {
-                let split = request.mark.split;
-                if request.measured && request.progress.retries > 0 {
-                    recorder.connections().unanswered += u64::from(request.left);
-                    self.count_unanswered(&RouteState(server), u64::from(request.left));
-                }
-                if request.measured && !split.is_none() && self.splits.has_begun(split) {
-                    let commands = self.forsake(&request).commands;
-                    recorder.connections().unanswered += commands;
-                    self.count_unanswered(&RouteState(server), commands);
-                }
-            }
-        }
-        self.tallies
     }
 }
