@@ -3,13 +3,12 @@
 //! If the line cannot express the operations, a workload file follows it. Differences that neither can express
 //! precede it as comments in the name of the tool.
 
-use report::command_line::{
-    command_line_beside, command_line_of, needs_a_file, unexpressed_beside_a_file,
-};
+use report::command_line::{command_line_beside, command_line_of, unexpressed_beside_a_file};
+use spec::LoadSpec;
 use workload::Plan;
 
 use super::Job;
-use super::workload_file::{of_plan, write};
+use super::workload_file::{of_load, write};
 
 /// Word that ends a here-document in a shell.
 const END: &str = "END";
@@ -24,9 +23,10 @@ pub fn in_own_words(job: &Job, tool: &str) -> String {
 fn one(plan: &Plan, repeats: u32, tool: &str) -> String {
     let differences = unexpressed_beside_a_file(plan).into_iter();
     let mut text: String = differences.map(|why| format!("# {tool}: {why}\n")).collect();
-    if needs_a_file(plan) {
+    if let Some(load) = LoadSpec::of_plan(plan).given {
         let line = command_line_beside("-", plan, repeats);
-        text += &format!("{line} <<'{END}'\n{}{END}\n", write(&of_plan(plan)));
+        let file = write(&of_load(&load, &plan.data.keys));
+        text += &format!("{line} <<'{END}'\n{file}{END}\n");
     } else {
         text += &command_line_of(plan, repeats);
         text.push('\n');

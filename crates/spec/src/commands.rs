@@ -7,11 +7,12 @@ use std::sync::Arc;
 use naming::{DATASET, MIX, ORDER, RFR_ALSO, ROW_VALUE, STDIN_ARG, TTL, Text, text};
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, MixStep,
-    Operation, Pick, Piece, PlanParts, ProtocolKind, limits, secret, streams,
+    Arg, CacheCommand, CommandSpec, Credentials, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix,
+    MixStep, Operation, Pick, Piece, PlanParts, ProtocolKind, limits, streams,
 };
 
 use crate::first_word::check_command;
+use crate::typed_load::{LoadOperation, TypedLoad, operation_names};
 use crate::values::Count;
 use crate::{LoadSpec, dataset, harmful, memcache, title};
 
@@ -23,44 +24,6 @@ pub(crate) fn fields_wanted() -> Text {
     )
 }
 
-/// Load that was typed, as operations or as one sequence.
-#[derive(Debug, Clone)]
-pub struct TypedLoad {
-    /// Name in reports.
-    pub name: String,
-    /// Set if one operation is drawn at a time.
-    pub mixed: bool,
-    /// Set if the load may have steps: under the name of another tool, `;>` and `__reply__` are ordinary words.
-    pub stepped: bool,
-    /// Set if the load is written in Redis's words, to be translated for another protocol.
-    pub translated: bool,
-    /// Names of the phases that write the data of this one, if the load is a phase.
-    pub loaded_by: Option<String>,
-    /// Operations, one or more.
-    pub operations: Vec<LoadOperation>,
-}
-
-impl TypedLoad {
-    /// Returns whether its operations are drawn or have steps: then operations are counted, not commands.
-    #[must_use]
-    pub fn is_mix(&self) -> bool {
-        self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
-    }
-}
-
-/// An operation, with properties that only a file can give it.
-#[derive(Debug, Clone)]
-pub struct LoadOperation {
-    /// Operation as it was typed.
-    pub typed: TypedOperation,
-    /// Name in reports, if not its commands.
-    pub name: Option<String>,
-    /// Key space of its own.
-    pub keys: Option<KeySpace>,
-    /// Location of each of its commands in a file.
-    pub places: Vec<String>,
-}
-
 impl LoadSpec {
     /// Parses the words of the command into operations.
     ///
@@ -69,6 +32,21 @@ impl LoadSpec {
     pub fn operations(&self) -> Result<Vec<TypedOperation>, Text> {
         let stepped = may_have_steps(self);
         split_operations(&words(self)?, self.data.mix, stepped, limits::SEQUENCE_MAX)
+    }
+
+    /// The load that the words of the command are.
+    ///
+    /// # Errors
+    /// Returns an error if the words make no valid operations.
+    pub fn typed(&self, login: Option<&Credentials>) -> Result<TypedLoad, Text> {
+        let name = title::of_words(&typed_words(self), login);
+        if self.dialect.minds_slips {
+            check_command(&typed_words(self), self.data.mix)?;
+        }
+        let alone = |typed| LoadOperation { typed, name: None, keys: None, places: Vec::new() };
+        let operations = self.operations()?.into_iter().map(alone).collect();
+        let (mixed, stepped) = (self.data.mix, may_have_steps(self));
+        Ok(TypedLoad { name, mixed, stepped, operations, ..TypedLoad::default() })
     }
 }
 
@@ -92,18 +70,17 @@ fn typed_words(options: &LoadSpec) -> Vec<Vec<u8>> {
     options.command.iter().map(|word| word.clone().into_vec()).collect()
 }
 
-/// The plan of commands given on the command line.
-pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, Text> {
-    let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
-    if options.dialect.minds_slips {
-        check_command(&typed_words(options), options.data.mix)?;
-    }
-    let alone = |typed| LoadOperation { typed, name: None, keys: None, places: Vec::new() };
-    let operations = options.operations()?.into_iter().map(alone).collect();
-    let (mixed, stepped) = (options.data.mix, may_have_steps(options));
+/// The plan of a load, checked for slips if it was given on the command line.
+pub(crate) fn parts(
+    base: PlanParts,
+    options: &LoadSpec,
+    load: TypedLoad,
+) -> Result<PlanParts, Text> {
     let login = base.target.credentials.clone();
-    let given = TypedLoad { name, mixed, stepped, translated: false, loaded_by: None, operations };
-    let parts = self::given(base, options, given)?;
+    let parts = given(base, options, load)?;
+    if options.given.is_some() {
+        return Ok(parts);
+    }
     let is_private = matches!(parts.target.endpoint, Endpoint::Spawned { .. });
     let minds_harm = options.dialect.minds_slips && !options.yes && !is_private;
     if minds_harm {
@@ -114,12 +91,7 @@ pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, Te
     Ok(PlanParts { name, minds_harm, ..parts })
 }
 
-/// The plan of a load.
-pub(crate) fn given(
-    base: PlanParts,
-    options: &LoadSpec,
-    given: TypedLoad,
-) -> Result<PlanParts, Text> {
+fn given(base: PlanParts, options: &LoadSpec, given: TypedLoad) -> Result<PlanParts, Text> {
     let mixed = given.is_mix();
     if options.data.order.is_some() && !given.mixed {
         return Err(text!("{ORDER} requires operations: {MIX}, or [[operation]] in a file"));
@@ -155,7 +127,7 @@ pub(crate) fn given(
         let count = sequence.len();
         return Err(text!("{RFR_ALSO} {beyond}: the number of commands is {count}"));
     }
-    if dataset.is_some() && !reading.has_field {
+    if dataset.is_some() && !reading.has_field && options.peer.is_none() {
         return Err(fields_wanted());
     }
     if base.protocol.is_memcache() && !reading.has_lifetime {
@@ -216,7 +188,7 @@ pub(crate) struct CommandReader<'o> {
     /// Set if commands are read in Redis's words and translated for the protocol.
     translated: bool,
     /// Set if arguments may contain replies of earlier steps.
-    replies: bool,
+    pub(crate) replies: bool,
 }
 
 impl<'o> CommandReader<'o> {
@@ -376,43 +348,6 @@ fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
             }
         });
     Mix { operations: operations.collect(), pick }
-}
-
-/// Returns the names of operations in reports: their commands; where these are equal, the whole line; where
-/// that is equal, too, a number.
-#[must_use]
-pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
-    let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
-        let mut name = String::new();
-        for (at, TypedStep { when, commands }) in operation.steps.iter().enumerate() {
-            if at > 0 {
-                name += &format!(" {} ", when.sign());
-            }
-            name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
-        }
-        name
-    };
-    let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
-    let short = |words: &[Vec<u8>]| words.first().map_or(String::new(), |w| word(w).to_lowercase());
-    let long = |words: &[Vec<u8>]| {
-        secret::shown_sequence(words).iter().map(|w| word(w)).collect::<Vec<_>>().join(" ")
-    };
-    let shorts: Vec<String> = typed.iter().map(|o| joined(o, &short)).collect();
-    let times = |names: &[String], name: &String| names.iter().filter(|n| *n == name).count();
-    let mut names: Vec<String> = Vec::new();
-    for (operation, name) in typed.iter().zip(&shorts) {
-        let mut name =
-            if times(&shorts, name) == 1 { name.clone() } else { joined(operation, &long) };
-        let base = name.clone();
-        for number in 2.. {
-            if !names.contains(&name) {
-                break;
-            }
-            name = format!("{base} #{number}");
-        }
-        names.push(name);
-    }
-    names
 }
 
 fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, Text> {

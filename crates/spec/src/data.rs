@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use workload::sizes::SIZE_MAX;
-use workload::{Content, DrawnBy, KeyDist, Lifetime, Pick, RowBy, SizeBy, Sizes};
+use workload::{Content, DrawnBy, KeyDist, KeySpace, Lifetime, Pick, RowBy, SizeBy, Sizes};
 
 use crate::text::as_text;
 use crate::values::{Count, count, written};
@@ -136,8 +136,9 @@ pub struct DataOptions {
 }
 
 impl DataOptions {
-    /// Returns the options that go with commands of another tool.
-    pub(crate) fn beside_commands(&self) -> Self {
+    /// Returns the options that another tool leaves as they are.
+    #[must_use]
+    pub fn beside_a_tool(&self) -> Self {
         Self {
             fill: self.fill,
             fill_with: self.fill_with.clone(),
@@ -147,6 +148,21 @@ impl DataOptions {
             seed: self.seed,
             ..Self::default()
         }
+    }
+
+    /// These options with these keys.
+    #[must_use]
+    pub fn drawn_from(self, keys: &KeySpace) -> Self {
+        let KeySpace { range, draw, numbered, one_slot } = keys.clone();
+        let is_named = ![KeyDist::SEQUENTIAL, KeyDist::UNIFORM].contains(&draw);
+        let keys = KeyOptions {
+            first_key: (numbered.first > 0).then_some(Count(numbered.first)),
+            unpadded: numbered.bare,
+            keys_by: Some(numbered.by).filter(|by| *by != DrawnBy::default()),
+            one_slot: one_slot.is_some(),
+        };
+        let (key_range, sequential) = (range.map(KeyRange), draw == KeyDist::SEQUENTIAL);
+        Self { key_range, sequential, key_dist: is_named.then_some(draw), keys, ..self }
     }
 }
 

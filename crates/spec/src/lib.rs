@@ -4,6 +4,7 @@
 //! document (serde), and the words and lines that print it ([`write`]). [`LoadSpec::plans`] is what it means.
 
 mod address;
+mod asked;
 mod base;
 pub mod captured;
 mod commands;
@@ -14,6 +15,7 @@ mod delivery;
 pub mod dialect;
 pub mod document;
 mod error;
+pub mod escape;
 mod first_word;
 pub mod harmful;
 mod ineffective;
@@ -21,12 +23,11 @@ mod keys;
 mod load;
 mod memcache;
 mod misspelled;
-mod of_plan;
 mod payload;
+mod peer;
 mod per_request;
 mod plans;
 mod pool;
-mod prepared;
 mod rank;
 mod reads;
 mod recording;
@@ -41,6 +42,7 @@ mod target;
 pub mod text;
 mod title;
 mod tls;
+mod typed_load;
 mod uri;
 pub mod values;
 pub mod write;
@@ -50,7 +52,7 @@ use std::ffi::OsString;
 use serde::{Deserialize, Serialize};
 
 pub use address::{Address, host_and_port};
-pub use commands::{LoadOperation, TypedLoad, operation_names};
+pub use asked::suite_test;
 pub use connecting::ConnectionOptions;
 pub use data::{DataOptions, KeyOptions, KeyRange, Size};
 pub use dataset::dump;
@@ -59,11 +61,10 @@ pub use dialect::Dialect;
 pub use error::SpecError;
 pub use keys::{drawn, space};
 pub use load::LoadOptions;
-pub use of_plan::{is_mixed, suite_test, words_of};
+pub use peer::Peer;
 pub use per_request::{Close, OpenFor, PerRequest};
 pub use plans::single;
 pub use pool::Server;
-pub use prepared::PreparedLoad;
 pub use rank::ShardArg;
 pub use recording::RecordingOptions;
 pub use replicas::{FallbackArg, ReplicaOptions, RfrArg, Shares};
@@ -72,6 +73,7 @@ pub use schedule::{Rate, StartAt};
 pub use server::{OptionsAfterUri, Program, ServerArgs, ServerOptions, TlsArgs, Uri};
 pub use target::{protocol, target};
 pub use tls::tls;
+pub use typed_load::{LoadOperation, TypedLoad, operation_names};
 
 /// A requested load. Open choices are decided when its plans are made.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
@@ -119,14 +121,14 @@ pub struct LoadSpec {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryOptions>,
-    /// Load that a workload file sends.
+    /// Load that a workload file or another tool sends instead of a command.
     #[arg(skip)]
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<TypedLoad>,
-    /// Load of another tool, which it sends instead of a command.
+    /// Another tool, by whose words it is sent.
     #[arg(skip)]
     #[serde(skip)]
-    pub prepared: Option<PreparedLoad>,
+    pub peer: Option<Peer>,
     /// By which tool's assumptions it is meant.
     #[arg(skip)]
     #[serde(skip)]

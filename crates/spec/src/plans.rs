@@ -8,7 +8,7 @@ use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, 
 use workload::{Data, Lifetime, Plan, PlanParts, Stop};
 
 use crate::values::{Count, TestName};
-use crate::{LoadSpec, SpecError, base, commands, ineffective, memcache, reads, replay};
+use crate::{LoadSpec, SpecError, TypedLoad, base, commands, ineffective, memcache, reads, replay};
 
 /// Default of `--num-functions`.
 const FUNCTIONS_DEFAULT: u32 = 10;
@@ -28,15 +28,21 @@ impl LoadSpec {
         replay::check(self)?;
         let base = base::base(self, notes)?;
         check_load(self)?;
-        let parts = tests(self, base, notes)?;
+        let given = match &self.given {
+            None if !self.command.is_empty() && self.data.replay.is_none() => {
+                Some(self.typed(base.target.credentials.as_ref())?)
+            }
+            given => given.clone(),
+        };
+        let parts = tests(self, base, given.clone(), notes)?;
         notes.extend(ineffective::notes(self, &parts));
-        built(self, parts)
+        built(self, given, parts)
     }
 
     /// Returns whether tests of the suite are what is sent.
     #[must_use]
     pub fn is_suite(&self) -> bool {
-        let others = self.given.is_some() || self.prepared.is_some() || self.data.replay.is_some();
+        let others = self.given.is_some() || self.data.replay.is_some();
         self.command.is_empty() && !others
     }
 }
@@ -103,18 +109,22 @@ fn fcall_keys(options: &LoadSpec) -> u32 {
 fn tests(
     options: &LoadSpec,
     base: PlanParts,
+    given: Option<TypedLoad>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<PlanParts>, Text> {
-    let suite = options.is_suite();
     let value_len = base.data.payload_bytes as u32;
     let is_memcache = base.protocol.is_memcache();
-    if is_memcache {
+    if is_memcache && options.peer.is_none() {
         memcache::check_lifetime(options.data.ttl)?;
     }
     let varies = base.data.values.is_some();
-    let mut parts: Vec<PlanParts> = if suite && is_memcache {
+    let mut parts: Vec<PlanParts> = if let Some(given) = given {
+        vec![commands::parts(base, options, given)?]
+    } else if let Some(path) = &options.data.replay {
+        vec![replay::parts(base, options, path, notes)?]
+    } else if is_memcache {
         memcache::suite(&base, options)?
-    } else if suite {
+    } else {
         let shape = SuiteShape {
             value_len,
             value_skip: 0,
@@ -126,21 +136,17 @@ fn tests(
         };
         let tests = chosen(options)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
-    } else if let Some(prepared) = options.prepared.clone() {
-        vec![prepared.parts(base)?]
-    } else {
-        vec![match (options.given.clone(), options.data.replay.as_deref()) {
-            (Some(given), _) => commands::given(base, options, given)?,
-            (None, Some(path)) => replay::parts(base, options, path, notes)?,
-            (None, None) => commands::parts(base, options)?,
-        }]
     };
+    if let Some(peer) = &options.peer {
+        let has_size = options.data.size.is_some();
+        parts.iter_mut().try_for_each(|parts| peer.complete(parts, has_size))?;
+    }
     if is_memcache {
         let given = options.load.requests.is_some();
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
     // Others' commands are filled as far as that is possible, as those of the suite.
-    let lenient = suite || options.prepared.is_some();
+    let lenient = options.is_suite() || options.peer.is_some();
     reads::prepare(&mut parts, options, lenient, varies, value_len)?;
     if let Some(TestName(name)) = &options.recording.name {
         single(NAME, parts.len())?;
@@ -152,13 +158,17 @@ fn tests(
 }
 
 /// The plans of tests, checked.
-fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Text> {
+fn built(
+    options: &LoadSpec,
+    given: Option<TypedLoad>,
+    mut parts: Vec<PlanParts>,
+) -> Result<Vec<Plan>, Text> {
     let depth = parts.first().map_or(1, |parts| parts.load.concurrency.pipeline_depth);
     if let Some(retry) = options.load.retrying.plan(depth) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
     }
     for parts in &mut parts {
-        parts.asked = options.asking_for(parts);
+        parts.asked = options.asking_for(given.clone(), parts);
     }
     let plans: Vec<Plan> = parts.into_iter().map(PlanParts::build).collect::<Result<_, _>>()?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;

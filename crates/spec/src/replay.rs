@@ -64,14 +64,16 @@ pub(crate) fn parts(
         ));
     }
     let by = options.data.rows_by.unwrap_or_default();
-    let capture = captured::read(path, Scripts::Called).map_err(fault)?;
+    let is_tools = options.peer.is_some();
+    let scripts = if is_tools { Scripts::EveryLine } else { Scripts::Called };
+    let capture = captured::read(path, scripts).map_err(fault)?;
     let count = capture.commands.len() as u64;
     let left_out = [
         (capture.unreadable.len(), "hold no command"),
         (capture.unreplayable, "are about the connection that sent them, such as AUTH"),
         (capture.of_scripts, "were sent by scripts, whose calls are replayed"),
     ];
-    let left_out = left_out.into_iter().filter(|(lines, _)| *lines > 0);
+    let left_out = left_out.into_iter().filter(|(lines, _)| *lines > 0 && !is_tools);
     notes.extend(left_out.map(|(lines, why)| {
         let lines = counted(lines as u64, "line");
         format!("warning: {REPLAY} {}: {lines} left out, which {why}", path.display())
@@ -79,10 +81,13 @@ pub(crate) fn parts(
     let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
     let bytes: usize = capture.commands.iter().map(behind_the_key).sum();
     let CapturedOperations { operations, rows } = capture.recorded(path, by).map_err(fault)?;
-    let names: Vec<String> = operations.iter().map(|(_, name, _)| name.to_lowercase()).collect();
-    let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-    let named = names.iter().zip(&operations).map(|(name, (_, _, arguments))| Operation {
-        name: if several(name) { format!("{name} ({arguments} args)") } else { name.clone() },
+    let several = |name| operations.iter().filter(|(_, other, _)| other == name).count() > 1;
+    let named = operations.iter().map(|(_, name, arguments)| Operation {
+        name: match name.to_lowercase() {
+            _ if is_tools => name.clone(),
+            lower if several(name) => format!("{lower} ({arguments} args)"),
+            lower => lower,
+        },
         weight: 1,
         steps: vec![MixStep { commands: 1, when: StepCondition::Always }],
         keys: None,

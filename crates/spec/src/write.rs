@@ -84,13 +84,13 @@ impl LoadSpec {
         Ok(options.filter_map(given).chain(receivers).collect())
     }
 
-    /// The first option that is given here, and is another in a load that was made of this one, or that its
-    /// [`PreparedLoad`](crate::PreparedLoad) has no use for.
+    /// The first option that is given here, and is another in a load that was made of this one, or that the tool which
+    /// made it leaves no room for.
     #[must_use]
     pub fn overridden_in(&self, made: &Self) -> Option<String> {
         let mut meant = made.clone();
-        if made.prepared.is_some() {
-            meant.data = meant.data.beside_commands();
+        if made.peer.is_some() {
+            meant.data = meant.data.beside_a_tool();
         }
         let meant = fields(&meant).ok()?;
         let is_other =
@@ -224,10 +224,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use workload::Pick;
-
     use super::*;
-    use crate::PreparedLoad;
     use crate::round_trip_tests::read;
 
     #[test]
@@ -257,7 +254,7 @@ mod tests {
             let mut made = typed(line);
             made.load.connections = Some(Count(5));
             made.load.duration = None;
-            made.prepared = Some(PreparedLoad::new("tool", Vec::new(), Pick::Drawn));
+            made.peer = Some(crate::Peer::default());
             assert_eq!(typed(line).overridden_in(&made).as_deref(), overridden, "{line}");
         }
     }

@@ -119,6 +119,24 @@ impl Piece {
         }
     }
 
+    /// Placeholder that it stands for, without parameters; nothing for bytes.
+    #[must_use]
+    pub fn placeholder(&self) -> &'static str {
+        match self {
+            Self::Number(slot) => placeholder(*slot),
+            Self::Tag => "{tag}",
+            Self::Derived(derived) if derived.names_key() => "__key:...__",
+            Self::Derived(_) => "__draw:...__",
+            Self::Field(_) => "__field:...__",
+            Self::Reply { .. } => "__reply__",
+            Self::Value => "__data__",
+            Self::Lifetime(_) => "__ttl__",
+            Self::Cas => "__cas__",
+            Self::Secret(_) | Self::Fill { .. } | Self::Message | Self::MessageNumber => "...",
+            Self::Bytes(_) => "",
+        }
+    }
+
     fn size_hint(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,

@@ -81,3 +81,23 @@ pub(crate) mod optional_path {
         super::path::deserialize(deserializer).map(Some)
     }
 }
+
+/// Serialises the words of commands as texts, with `***` for passwords.
+pub(crate) mod commands {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::secret::shown_sequence;
+
+    type Words = Vec<Vec<u8>>;
+
+    pub(crate) fn serialize<S: Serializer>(commands: &[Words], to: S) -> Result<S::Ok, S::Error> {
+        let text = |word: Vec<u8>| String::from_utf8_lossy(&word).into_owned();
+        let texts = |words: &Words| Vec::from_iter(shown_sequence(words).into_iter().map(text));
+        to.collect_seq(commands.iter().map(texts))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Words>, D::Error> {
+        let commands = Vec::<Vec<String>>::deserialize(from)?.into_iter();
+        Ok(commands.map(|words| words.into_iter().map(String::into_bytes).collect()).collect())
+    }
+}

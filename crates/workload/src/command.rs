@@ -21,21 +21,6 @@ impl From<Piece> for Arg {
     }
 }
 
-impl FromIterator<Piece> for Arg {
-    /// Joins texts beside each other, and leaves out empty ones.
-    fn from_iter<I: IntoIterator<Item = Piece>>(pieces: I) -> Self {
-        let mut joined = Vec::new();
-        for piece in pieces {
-            match (joined.last_mut(), piece) {
-                (Some(Piece::Bytes(text)), Piece::Bytes(more)) => text.extend(more),
-                (_, Piece::Bytes(text)) if text.is_empty() => {}
-                (_, piece) => joined.push(piece),
-            }
-        }
-        Self { pieces: joined }
-    }
-}
-
 impl From<&str> for Arg {
     fn from(word: &str) -> Self {
         Self::literal(word.as_bytes())

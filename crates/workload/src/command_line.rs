@@ -4,11 +4,12 @@
 //! [`command`](crate::command) interprets the words of a command.
 
 use naming::{MIX, Text, text};
+use serde::{Deserialize, Serialize};
 
 use crate::StepCondition;
 
 /// An operation as the user typed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedOperation {
     /// Weight with which it is picked.
     pub weight: u32,
@@ -17,11 +18,12 @@ pub struct TypedOperation {
 }
 
 /// Commands that are sent together, as words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedStep {
     /// Condition for sending them.
     pub when: StepCondition,
     /// The commands.
+    #[serde(with = "crate::bytes::commands")]
     pub commands: Vec<Vec<Vec<u8>>>,
 }
 

@@ -212,12 +212,6 @@ impl Dataset {
         }
     }
 
-    /// Source that it was read from.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
     /// Choice of the row that a request takes.
     #[must_use]
     pub fn by(&self) -> RowBy {

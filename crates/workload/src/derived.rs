@@ -254,7 +254,7 @@ parameters::saved_as_text!(NamedKey);
 parameters::saved_as_text!(DerivedText);
 
 /// Beginnings of the placeholders of these texts.
-pub(crate) const OPENINGS: [&str; 5] = ["__key:", "__score:", "__draw:", "__random:", "__checked:"];
+pub const OPENINGS: [&str; 5] = ["__key:", "__score:", "__draw:", "__random:", "__checked:"];
 
 #[cfg(test)]
 mod tests {

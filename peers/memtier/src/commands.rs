@@ -1,20 +1,21 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
 use spec::captured::has_open_ended_replies;
+use spec::escape::literal;
 use trace::words;
 use wire::cluster::hashed;
-use workload::{Arg, CommandSpec, Piece, Slot};
 
 use super::fault::{Fault, check_error, usage_error};
+use super::operations::{DRAWN_KEY, Words};
 
 const KEY: &[u8] = b"__key__";
 const DATA: &[u8] = b"__data__";
 
 /// A command as it is sent: the first `__key__` of each argument is the prefix and a number of its own, and a
 /// `__data__` is `value`.
-pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
+pub(super) fn command(line: &str, prefix: &str, value: &str) -> Result<Words, Fault> {
     let words =
-        words(text.as_bytes()).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+        words(line.as_bytes()).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
     let Some(name) = words.first().filter(|name| !name.is_empty()) else {
         return Err(usage_error("--command requires a non-empty command string."));
     };
@@ -24,7 +25,7 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
             String::from_utf8_lossy(name)
         )));
     }
-    let mut args = Vec::new();
+    let mut command = Vec::new();
     for (at, word) in words.iter().enumerate() {
         if at == 0 && (find(word, KEY).is_some() || find(word, DATA).is_some()) {
             return Err(usage_error(format!(
@@ -32,9 +33,9 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
                 String::from_utf8_lossy(word)
             )));
         }
-        args.push(arg(word, prefix, value)?);
+        command.push(argument(word, prefix, value)?);
     }
-    Ok(args.into())
+    Ok(command)
 }
 
 /// Returns whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
@@ -66,31 +67,33 @@ pub(super) fn keys_as_text(text: &str) -> Option<String> {
 }
 
 /// A SCAN that continues: the cursor of the last reply replaces its own. `None` without a cursor.
-pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
-    let at = match &*command.name() {
+pub(super) fn with_cursor(command: &Words) -> Option<Words> {
+    let at = match &*name(command) {
         "SCAN" => 1,
         "HSCAN" | "SSCAN" | "ZSCAN" => 2,
         _ => return None,
     };
     let mut next = command.clone();
-    let cursor = next.args.get_mut(at)?;
-    let typed = std::mem::replace(cursor, Arg::literal(b"__reply__").with_replies());
-    typed.fixed_bytes().filter(|typed| typed.iter().all(u8::is_ascii_digit))?;
-    Some(next)
+    let typed = std::mem::replace(next.get_mut(at)?, "__reply__".to_owned());
+    typed.bytes().all(|byte| byte.is_ascii_digit()).then_some(next)
 }
 
-fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
+/// The name of a command, for reports.
+pub(super) fn name(command: &Words) -> String {
+    command.first().map_or(String::new(), |name| name.to_ascii_uppercase())
+}
+
+fn argument(word: &[u8], prefix: &str, value: &str) -> Result<String, Fault> {
     if word == DATA {
-        return Ok(value.clone().into());
+        return Ok(value.to_owned());
     }
     if find(word, DATA).is_some() {
         return Err(check_error("the data placeholder must be a whole argument: __data__"));
     }
-    let Some(at) = find(word, KEY) else { return Ok(Arg::literal(word)) };
+    let Some(at) = find(word, KEY) else { return Ok(literal(word, "", "")) };
     let (before, after) = (&word[..at], &word[at + KEY.len()..]);
-    let before = [before, prefix.as_bytes()].concat();
-    let pieces = [Piece::Bytes(before), Piece::Number(Slot::Fresh), Piece::Bytes(after.to_vec())];
-    Ok(pieces.into_iter().collect())
+    let before = literal(&[before, prefix.as_bytes()].concat(), "", DRAWN_KEY);
+    Ok(before + DRAWN_KEY + &literal(after, DRAWN_KEY, ""))
 }
 
 fn find(word: &[u8], placeholder: &[u8]) -> Option<usize> {
@@ -99,6 +102,8 @@ fn find(word: &[u8], placeholder: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use workload::{Arg, Piece, Slot};
+
     use super::*;
 
     #[test]
@@ -124,9 +129,8 @@ mod tests {
     #[test]
     fn the_cursor_that_came_takes_the_place_of_the_one_that_was_typed() {
         let next = |line: &str| {
-            let next = with_cursor(&command(line, "k", &Piece::Value).unwrap())?;
-            let reply = |arg: &Arg| matches!(arg.pieces[..], [Piece::Reply { .. }]);
-            next.args.iter().position(reply)
+            let next = with_cursor(&command(line, "k", "__data__").unwrap())?;
+            next.iter().position(|word| word == "__reply__")
         };
         assert_eq!((next("SCAN 0 COUNT 9"), next("hscan __key__ 17")), (Some(1), Some(2)));
         for none in ["SCAN", "SCAN x", "GET 0", "ZSCAN key", "SCAN __key__"] {
@@ -136,23 +140,16 @@ mod tests {
 
     #[test]
     fn placeholders_become_keys_and_values() {
-        let value = Piece::Value;
-        let set = command(r#"SET "p:__key__:s" __data__"#, "k", &value).unwrap();
+        let command = |line: &str| command(line, "k", "__data__");
         assert_eq!(
-            set.args[1].pieces,
-            [
-                Piece::Bytes(b"p:k".to_vec()),
-                Piece::Number(Slot::Fresh),
-                Piece::Bytes(b":s".to_vec())
-            ]
+            command(r#"SET "p:__key__:s" __data__"#).unwrap(),
+            ["SET", "p:k__rand_int__:s", "__data__"]
         );
-        assert_eq!(set.args[2].pieces, [Piece::Value]);
-        let several = command("GET __key__-__key____key__", "k", &value).unwrap();
-        let rest = Piece::Bytes(b"-__key____key__".to_vec());
-        assert_eq!(
-            several.args[1].pieces,
-            [Piece::Bytes(b"k".to_vec()), Piece::Number(Slot::Fresh), rest]
-        );
+        let several = command("GET __key__-__key____key__").unwrap();
+        let rest = Arg::literal(b"-__key____key__").pieces;
+        let read = Arg::literal(several[1].as_bytes()).with_numbers().with_bytes().pieces;
+        assert_eq!(read[..2], [Piece::Bytes(b"k".to_vec()), Piece::Number(Slot::Fresh)]);
+        assert_eq!(read[2..], rest);
         assert!(
             keys_as_text("SET __key__ a__key__b__key__")
                 .unwrap()
@@ -166,7 +163,7 @@ mod tests {
             ("psubscribe a*", "is not supported"),
             ("GET \"", "failed to parse"),
         ] {
-            let (Fault::Usage(line) | Fault::Check(line)) = command(text, "k", &value).unwrap_err();
+            let (Fault::Usage(line) | Fault::Check(line)) = command(text).unwrap_err();
             assert!(line.contains(says), "{text}: {line}");
         }
     }

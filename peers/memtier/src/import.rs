@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use spec::dump::{self, DATA, TTL};
+use spec::DataOptions;
+use spec::dump::{self, COLUMNS, DATA, TTL};
 use workload::{Dataset, RowBy};
 
 use super::fault::{Fault, check_error};
@@ -35,8 +36,14 @@ pub(super) fn read(
     let lengths: usize = rows().map(|row| items.cell(row, DATA).len()).sum();
     let mean_len = (lengths / items.len()) as u64;
     let expiring = rows().filter(|row| items.cell(*row, TTL) != b"0").count();
+    Ok(Some(ImportedItems { items, mean_len, expiring }))
+}
+
+/// Says in `data` that values are those of the file.
+pub(super) fn describe(options: &Options, data: &mut DataOptions) {
+    let Some(path) = &options.import.file else { return };
     // Keys that are made up have no rows: items come one after another.
     let by = if options.import.generate_keys { RowBy::Turn } else { RowBy::Key };
-    let items = items.taken_by(by).with_values(DATA);
-    Ok(Some(ImportedItems { items, mean_len, expiring }))
+    (data.dataset, data.rows_by) = (Some(path.into()), Some(by));
+    data.row_value = Some(COLUMNS[DATA].to_owned());
 }

@@ -1,18 +1,22 @@
 //! Parts of its built-in SETs and GETs: keys, values and times to live, generated or from a file.
 
-use spec::dump::{DATA, KEY, TTL};
-use workload::{Arg, DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime, Piece, Slot};
+use spec::dump::{COLUMNS, DATA, KEY, TTL};
+use spec::escape::literal;
+use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime};
 
 use super::fault::{Fault, check_error};
 use super::import::ImportedItems;
-use super::operations::{between, keys};
+use super::operations::{DRAWN_KEY, between, keys};
 use super::options::Options;
 
-/// The keys, values and expiry times of the generated SETs and GETs.
+/// The keys, values and expiry times of the generated SETs and GETs, as words.
+#[derive(Clone)]
 pub(super) struct Items {
-    pub(super) key: Arg,
-    pub(super) value: Arg,
-    pub(super) lifetime: Option<Arg>,
+    pub(super) key: String,
+    pub(super) value: String,
+    pub(super) lifetime: Option<String>,
+    /// Lifetimes that are drawn.
+    pub(super) lifetimes: Option<Lifetime>,
     /// The keys of SETs, and those of GETs.
     pub(super) keys: [KeySpace; 2],
 }
@@ -21,19 +25,24 @@ impl Items {
     /// Returns the items of a file, if one is given, and otherwise `value` under keys that are numbers.
     pub(super) fn new(
         options: &Options,
-        value: &Piece,
+        value: &str,
         imported: Option<&ImportedItems>,
     ) -> Result<Self, Fault> {
-        let expires = options.expiry_range.map(|(least_s, most_s)| match least_s {
-            // To memcached that is for ever.
-            0 => between(0, u32::try_from(most_s).unwrap_or(u32::MAX), 3),
-            _ => Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s }),
+        let drawn = |(least_s, most_s): &_| *least_s > 0 && least_s < most_s;
+        let lifetimes = options.expiry_range.filter(drawn);
+        let lifetimes = lifetimes.map(|(least_s, most_s)| Lifetime { least_s, most_s });
+        let expires = options.expiry_range.map(|(least_s, most_s)| match lifetimes {
+            Some(_) => "__ttl__".to_owned(),
+            None if least_s == most_s => least_s.to_string(),
+            // To memcached 0 is for ever.
+            None => between(0, u32::try_from(most_s).unwrap_or(u32::MAX), 3),
         });
         let [set, get] = options.patterns();
         let numbered = Self {
-            key: numbered(&options.key_prefix),
-            value: value.clone().into(),
+            key: literal(options.key_prefix.as_bytes(), "", DRAWN_KEY) + DRAWN_KEY,
+            value: value.to_owned(),
             lifetime: expires.clone(),
+            lifetimes,
             keys: [keys(options, set)?, keys(options, get)?],
         };
         let Some(imported) = imported else { return Ok(numbered) };
@@ -53,20 +62,17 @@ impl Items {
             numbered: KeyNumbering { first: 1, bare: true, by: DrawnBy::Operation },
             one_slot: None,
         };
-        Ok(Self { key: field(KEY), value, lifetime, keys: [in_order, keys(&range, get)?] })
+        let keys = [in_order, keys(&range, get)?];
+        Ok(Self { key: field(KEY), value, lifetime, lifetimes, keys })
     }
 }
 
-fn field(column: usize) -> Arg {
-    Piece::Field(column).into()
-}
-
-fn numbered(prefix: &str) -> Arg {
-    [Piece::Bytes(prefix.into()), Piece::Number(Slot::Fresh)].into_iter().collect()
+fn field(column: usize) -> String {
+    format!("__field:{}__", COLUMNS[column])
 }
 
 /// Lifetime of the items of a file, if they tell it: memcached takes 0 for never.
-fn file_lifetime(options: &Options, imported: &ImportedItems) -> Result<Option<Arg>, Fault> {
+fn file_lifetime(options: &Options, imported: &ImportedItems) -> Result<Option<String>, Fault> {
     if imported.expiring == 0 {
         return Ok(None);
     }

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use spec::DataOptions;
 use spec::captured::{self, Capture, Scripts};
-use workload::{CommandSpec, Span};
+use spec::escape::literal;
+use workload::{RowBy, Span};
 
 use super::fault::{Fault, check_error};
+use super::operations::Words;
 use super::options::Options;
 
 const LINE: &str = "__monitor_line";
@@ -15,6 +18,12 @@ const ALL: &str = "__monitor_line@__";
 /// Returns whether all lines of a capture are sent, shared by all connections.
 pub(super) fn is_shared(options: &Options) -> bool {
     options.monitor_input.is_some() && matches!(&options.commands[..], [one] if is_all(&one.text))
+}
+
+/// Says in `data` that all lines are sent.
+pub(super) fn describe(options: &Options, data: &mut DataOptions) {
+    data.replay = options.monitor_input.as_ref().map(Into::into);
+    data.rows_by = options.monitor_random.then_some(RowBy::Random);
 }
 
 /// Returns whether a command stands for all lines.
@@ -98,16 +107,18 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Returns the command in place of a placeholder; `None` if the text is no placeholder.
-pub(super) fn placeholder(
-    text: &str,
-    captured: &[Vec<Vec<u8>>],
-) -> Option<Result<CommandSpec, Fault>> {
+pub(super) fn placeholder(text: &str, captured: &[Vec<Vec<u8>>]) -> Option<Result<Words, Fault>> {
     let number = text.trim().strip_prefix(LINE)?.strip_suffix("__");
     let number = number.and_then(|number| number.parse::<usize>().ok());
     let found = number.and_then(|number| captured.get(number.checked_sub(1)?));
-    Some(found.map(CommandSpec::from_words).ok_or_else(|| {
+    Some(found.map(|words| command(words)).ok_or_else(|| {
         check_error(format!("invalid monitor placeholder {text}: there are {}", captured.len()))
     }))
+}
+
+/// A line of a capture, in which nothing is a placeholder.
+pub(super) fn command(words: &[Vec<u8>]) -> Words {
+    words.iter().map(|word| literal(word, "", "")).collect()
 }
 
 #[cfg(test)]
@@ -141,7 +152,7 @@ mod tests {
         assert_eq!(notes[1], "Loaded 2 monitor commands from 5 total lines");
         assert_eq!(commands[0], [&b"SET"[..], b"a b", b"\0"]);
         let of = |text| placeholder(text, &commands);
-        let get = CommandSpec::from_words(["get", "k"]);
+        let get = ["get", "k"].map(String::from).to_vec();
         assert_eq!(of("__monitor_line2__"), Some(Ok(get)));
         assert!(
             of("__monitor_line3__").unwrap().is_err() && of("__monitor_line0__").unwrap().is_err()

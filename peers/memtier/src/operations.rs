@@ -1,17 +1,22 @@
-//! Operations, and the keys that their patterns take.
+//! Operations in words, and the keys that their patterns take.
 
 use workload::derived::DrawnNumber;
 use workload::{
-    Arg, CommandSpec, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering, KeySpace, MixStep,
-    Operation, Pick, Piece, StepCondition,
+    DerivedText, DrawnBy, KeyDist, KeyNumbering, KeySpace, MixStep, Operation, Pick, StepCondition,
 };
 
 use super::fault::{Fault, check_error};
 use super::options::Options;
 use super::values::Pattern;
 
-/// Operations, each with its commands, and their order; where rows say that, those.
-pub(super) type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick, Option<Dataset>);
+/// The words of a command, with placeholders in them.
+pub(super) type Words = Vec<String>;
+
+/// Operations, each with its commands, and their order, which may be that of the lines of a capture.
+pub(super) type Operations = (Vec<(Operation, Vec<Words>)>, Pick);
+
+/// Placeholder of a key that is drawn for each of its places.
+pub(super) const DRAWN_KEY: &str = "__rand_int__";
 
 /// An operation of one command.
 pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
@@ -20,12 +25,12 @@ pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
 }
 
 /// A number between two, drawn apart from those of other streams.
-pub(super) fn between(least: u32, most: u32, stream: u8) -> Arg {
+pub(super) fn between(least: u32, most: u32, stream: u8) -> String {
     if least == most {
-        return least.to_string().as_str().into();
+        return least.to_string();
     }
     let number = DrawnNumber { least, most, stream, ..DrawnNumber::default() };
-    Piece::Derived(DerivedText::Drawn(number)).into()
+    format!("__{}__", DerivedText::Drawn(number))
 }
 
 /// The keys that a pattern takes.

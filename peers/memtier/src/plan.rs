@@ -1,21 +1,18 @@
 //! The plan of the options: operations in the order of memtier_benchmark, each with the keys of its pattern.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use host::affinity;
 use spec::values::{
     Count, Cpus, KeepAlive, Milliseconds, OnErrorArg, Positive, Seconds, Threads, WindowArg,
 };
-use spec::{LoadOptions, LoadSpec, PreparedLoad};
-use workload::{
-    Arg, Backoff, CommandSpec, Content, OneGroup, PeerOptions, Pick, Piece, SizeBy, Span,
-    ValueSpec, limits,
-};
+use spec::{DataOptions, LoadOptions, LoadSpec, Peer, Size};
+use workload::escape::escaped;
+use workload::{Backoff, Content, OneGroup, PeerOptions, Pick, SizeBy, Span, limits};
 
 use super::fault::{Fault, check_error};
 use super::items::Items;
-use super::operations::{Operations, between, one};
+use super::operations::{Operations, Words, between, one};
 use super::options::{Options, Sizes};
 use super::values::Pattern;
 use super::{import, monitor, order, staircase, user_commands};
@@ -35,46 +32,60 @@ pub(super) fn describe(
     notes: &mut Vec<String>,
 ) -> Result<Items, Fault> {
     let imported = import::read(options, notes)?;
-    let (value, values) = values(options)?;
+    spec.data = spec.data.beside_a_tool();
+    spec.data.seed = Some(Count(seed(options)));
+    (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
+    let value = values(options, &mut spec.data)?;
     let items = Items::new(options, &value, imported.as_ref())?;
-    let (operations, pick, recorded) = if options.commands.is_empty() {
+    let (mut operations, pick) = if options.commands.is_empty() {
         built_in(options, &items)?
     } else {
         user_commands::operations(options, &value, notes)?
     };
+    if options.cluster {
+        let commands = operations.iter_mut().flat_map(|(_, commands)| commands);
+        commands.flatten().for_each(|word| *word = word.replace("{tag}", &escaped(b"{tag}")));
+    }
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {
         [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
         _ => 1,
     };
-    let mean = match (&imported, &values) {
-        (Some(imported), _) => imported.mean_len,
-        (None, Some(values)) => values.sizes.draws().mean() as u64,
-        (None, None) => u64::from(fixed_size(options)),
+    let mean = match (&imported, &spec.data.size, options.sizes()) {
+        (Some(imported), ..) => imported.mean_len,
+        (None, Some(Size::Drawn(sizes)), _) => sizes.draws().mean() as u64,
+        (None, _, Sizes::One(size)) => u64::from(size),
+        (None, ..) => 0,
     };
-    let sent = PreparedLoad::new("memtier", operations, pick);
     load(options, &mut spec.load, in_one)?;
     // There it is the rate of each connection.
     spec.server.replicas.rps_per_node = options.has_clients() && options.rate_limiting > 0;
-    spec.data.seed = Some(Count(seed(options)));
-    (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
+    let has_replicas = options.cluster || !spec.server.replicas.replicas.is_empty();
+    spec.server.replicas.rfr_also = declared_reads(options, has_replicas);
     spec.recording.on_error.get_or_insert(OnErrorArg::Count);
-    if sent.sequence.len() > MANY {
+    if operations.iter().map(|(_, commands)| commands.len()).sum::<usize>() > MANY {
         // Its output has two digits.
         spec.recording.precision = Some(Count(2));
     }
-    spec.prepared = Some(PreparedLoad {
-        read_only: declared_reads(options),
-        dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
-        values,
+    if options.commands.is_empty() {
+        spec.data.ttl = items.lifetimes;
+    }
+    import::describe(options, &mut spec.data);
+    if pick == Pick::Row {
+        monitor::describe(options, &mut spec.data);
+    } else {
+        spec.send(operations, pick);
+    }
+    spec.peer = Some(Peer {
+        name: "memtier".to_owned(),
         payload_bytes: mean,
-        peer: PeerOptions {
+        options: PeerOptions {
             each_failure: options.retrying.failed_keys.is_some(),
             per_position: options.miss_tracking && !options.commands.is_empty(),
             by_connection: options.client_stats.is_some(),
             ..PeerOptions::default()
         },
-        ..sent
+        ..Peer::default()
     });
     Ok(items)
 }
@@ -140,33 +151,30 @@ fn seed(options: &Options) -> i64 {
     ((now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)) as i64
 }
 
-fn fixed_size(options: &Options) -> u32 {
-    match options.sizes() {
-        Sizes::One(size) => size,
-        Sizes::Range(..) | Sizes::List(_) => 0,
-    }
-}
-
-/// Returns the piece that is a value in a command, and the values where they differ.
-fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
-    let content = if options.random_data { Content::Random } else { Content::Same };
+/// Returns the word that is a value in a command, and says in `data` of what values where they are not written out.
+fn values(options: &Options, data: &mut DataOptions) -> Result<String, Fault> {
     let (sizes, by) = match options.sizes() {
         Sizes::One(size) if size <= LITERAL_MAX && !options.random_data => {
-            return Ok((Piece::Bytes(vec![b'x'; size as usize]), None));
+            return Ok("x".repeat(size as usize));
         }
-        Sizes::One(size) => (size.to_string(), SizeBy::Key),
+        Sizes::One(size) => (size.to_string(), None),
         Sizes::Range(least, most) => {
             let by = if options.size_by_key { SizeBy::Rank } else { SizeBy::Request };
-            (format!("uniform:{least}..{most}"), by)
+            (format!("uniform:{least}..{most}"), Some(by))
         }
         Sizes::List(list) => {
             let items = list.iter().map(|(size, weight)| format!("{size}={weight}"));
             let turn: u32 = list.iter().fold(0, |sum, (_, weight)| sum.saturating_add(*weight));
-            (format!("sizes:{}", items.collect::<Vec<_>>().join(",")), SizeBy::Turn(turn))
+            let sizes = format!("sizes:{}", items.collect::<Vec<_>>().join(","));
+            (sizes, Some(SizeBy::Turn(turn)))
         }
     };
-    let sizes = sizes.parse().map_err(|why: String| check_error(format!("data size: {why}")))?;
-    Ok((Piece::Value, Some(ValueSpec { sizes, by, content })))
+    let sizes: workload::Sizes =
+        sizes.parse().map_err(|why: String| check_error(format!("data size: {why}")))?;
+    data.size = Some(if by.is_some() { Size::Drawn(sizes) } else { Size::Fixed(sizes.largest()) });
+    data.size_by = by;
+    data.content = Some(if options.random_data { Content::Random } else { Content::Same });
+    Ok("__data__".to_owned())
 }
 
 /// Returns the operations of its own SET, GET and WAIT.
@@ -211,58 +219,51 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
         None => Pick::InOrder,
         Some(_) => Pick::Spans(renumbered.collect()),
     };
-    Ok((operations, pick, None))
+    Ok((operations, pick))
 }
 
-fn set_command(options: &Options, items: &Items) -> CommandSpec {
-    let Items { key, value, lifetime, .. } = items;
-    let (key, value, lifetime) = (key.clone(), value.clone(), lifetime.clone());
-    let offset = options.data_offset.to_string();
-    let args = match (options.protocol_kind().is_memcache(), lifetime) {
+fn set_command(options: &Options, items: &Items) -> Words {
+    let Items { key, value, lifetime, .. } = items.clone();
+    match (options.protocol_kind().is_memcache(), lifetime) {
         (true, lifetime) => {
             vec!["set".into(), key, "0".into(), lifetime.unwrap_or_else(|| "0".into()), value]
         }
         (false, Some(lifetime)) => vec!["SETEX".into(), key, lifetime, value],
         (false, None) if options.data_offset > 0 => {
-            vec!["SETRANGE".into(), key, offset.as_str().into(), value]
+            vec!["SETRANGE".into(), key, options.data_offset.to_string(), value]
         }
         (false, None) => vec!["SET".into(), key, value],
-    };
-    args.into()
+    }
 }
 
-pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
-    let key = key.clone();
+pub(super) fn get_command(options: &Options, key: &str, keys: u32) -> Words {
     let of_several = |name: &str| {
-        let keys = std::iter::repeat_n(key.clone(), keys.max(1) as usize);
-        std::iter::once(name.into()).chain(keys).collect()
+        let keys = std::iter::repeat_n(key, keys.max(1) as usize);
+        std::iter::once(name).chain(keys).map(String::from).collect()
     };
-    let offset = options.data_offset.to_string();
-    let args: Vec<Arg> = if options.protocol_kind().is_memcache() {
+    if options.protocol_kind().is_memcache() {
         of_several("get")
     } else if keys > 0 {
         // Also of one key, so that all replies are alike.
         of_several("MGET")
     } else if options.data_offset > 0 {
-        vec!["GETRANGE".into(), key, offset.as_str().into(), "-1".into()]
+        vec!["GETRANGE".into(), key.into(), options.data_offset.to_string(), "-1".into()]
     } else {
-        vec!["GET".into(), key]
-    };
-    args.into()
+        vec!["GET".into(), key.into()]
+    }
 }
 
 /// WAIT for as many replicas and milliseconds as are drawn for it.
-fn wait_command(options: &Options) -> CommandSpec {
+fn wait_command(options: &Options) -> Words {
     // 0 milliseconds would be without end.
     let (least_ms, most_ms) = options.wait_timeout;
     let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
     let (least, most) = options.num_slaves;
-    let replicas = between(least, most, 1);
-    vec!["WAIT".into(), replicas, between(within_ms, most_ms, 2)].into()
+    vec!["WAIT".into(), between(least, most, 1), between(within_ms, most_ms, 2)]
 }
 
-/// The positions of the commands that are declared to read.
-fn declared_reads(options: &Options) -> Vec<u32> {
+/// The positions of the commands that are declared to read, from 1.
+fn declared_reads(options: &Options, has_replicas: bool) -> Vec<u32> {
     let own = options.commands.iter().filter(|given| !monitor::is_all(&given.text));
-    (0..).zip(own).filter(|(_, given)| given.is_read).map(|(at, _)| at).collect()
+    (1..).zip(own).filter(|(_, given)| given.is_read && has_replicas).map(|(at, _)| at).collect()
 }

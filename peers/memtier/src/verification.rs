@@ -7,7 +7,7 @@ use report::Run;
 use runner::{Observer, Snapshot};
 use spec::values::{Count, Threads};
 use spec::{LoadSpec, RetryOptions};
-use workload::{Mix, Pick, Plan};
+use workload::{Pick, Plan};
 
 use super::fault::{Fault, check_error};
 use super::items::Items;
@@ -31,13 +31,12 @@ pub(super) fn describe(
     if count == 0 {
         return Err(check_error("--data-verify: no SET is sent, so that nothing can be compared"));
     }
-    if let Some(prepared) = &mut spec.prepared {
-        let [keys, _] = &items.keys;
-        "memtier verification".clone_into(&mut prepared.name);
-        prepared.sequence = vec![get_command(options, &items.key, 0)];
-        prepared.mix = Mix { operations: vec![one("GET", 1, keys.clone())], pick: Pick::InOrder };
-        prepared.keys = keys.clone();
-        prepared.peer.each_failure = false;
+    let [keys, _] = items.keys.clone();
+    let get = get_command(options, &items.key, 0);
+    spec.send(vec![(one("GET", 1, keys), vec![get])], Pick::InOrder);
+    if let Some(peer) = &mut spec.peer {
+        "memtier verification".clone_into(&mut peer.name);
+        peer.options.each_failure = false;
     }
     (spec.data.verify, spec.data.fail_on_miss) = (true, true);
     let load = &mut spec.load;

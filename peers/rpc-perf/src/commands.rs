@@ -1,9 +1,9 @@
-//! Verbs as the commands that a server gets, one step each.
+//! Verbs as the words of the commands that a server gets, one step each.
 
 use std::time::Duration;
 
+use workload::DerivedText;
 use workload::derived::{DrawnNumber, KeyText, RandomBytes};
-use workload::{Arg, CommandSpec, DerivedText, Piece};
 
 use super::keyspace::{Command, Keyspace, Names, Value};
 use super::verb::{Protocol, Verb};
@@ -26,28 +26,26 @@ pub(super) struct Writer<'k> {
 
 impl Writer<'_> {
     /// The commands of an operation, each of which is a step.
-    pub(super) fn commands(&self, command: &Command) -> Vec<CommandSpec> {
-        let all = match self.protocol {
+    pub(super) fn commands(&self, command: &Command) -> Vec<Vec<String>> {
+        match self.protocol {
             Protocol::Resp => self.resp(command),
             Protocol::Memcache => vec![self.memcache(command.verb)],
             Protocol::Ping => vec![vec!["PING".into()]],
-        };
-        let inline = self.protocol == Protocol::Ping;
-        all.into_iter().map(|args| CommandSpec { args, inline }).collect()
+        }
     }
 
-    fn memcache(&self, verb: Verb) -> Vec<Arg> {
+    fn memcache(&self, verb: Verb) -> Vec<String> {
         let name = verb.name().into();
         match verb {
             Verb::Get | Verb::Delete => vec![name, self.key()],
             _ => {
                 let ttl = self.keyspace.ttl().map_or(0, |ttl| ttl.as_millis().div_ceil(1000));
-                vec![name, self.key(), "0".into(), ttl.to_string().as_str().into(), self.value(0)]
+                vec![name, self.key(), "0".into(), ttl.to_string(), self.value(0)]
             }
         }
     }
 
-    fn resp(&self, command: &Command) -> Vec<Vec<Arg>> {
+    fn resp(&self, command: &Command) -> Vec<Vec<String>> {
         let count = command.count();
         let several = 0..count as u8;
         let inner = |n: u8| self.inner(n, count);
@@ -98,7 +96,7 @@ impl Writer<'_> {
                 let name = if by_score { "ZRANGEBYSCORE" } else { "ZRANGE" };
                 let mut args = on_key(name);
                 let bounds = [command.start.unwrap_or(0), command.end.unwrap_or(-1)];
-                args.extend(bounds.map(|bound| bound.to_string().as_str().into()));
+                args.extend(bounds.map(|bound| bound.to_string()));
                 vec![args]
             }
             Verb::SortedSetIncrement => {
@@ -116,41 +114,41 @@ impl Writer<'_> {
     }
 
     /// `SET k v [NX|XX] [EX s|PX ms]`.
-    fn set(&self, condition: Option<&str>) -> Vec<Arg> {
+    fn set(&self, condition: Option<&str>) -> Vec<String> {
         let mut args = vec!["SET".into(), self.key(), self.value(0)];
-        args.extend(condition.map(Arg::from));
+        args.extend(condition.map(String::from));
         if let Some((whole, number)) = self.keyspace.ttl().map(units) {
-            args.extend([if whole { "EX" } else { "PX" }, &number].map(Arg::from));
+            args.extend([if whole { "EX" } else { "PX" }.to_owned(), number]);
         }
         args
     }
 
     /// A push, and the command that truncates the list.
-    fn pushed(&self, push: Vec<Arg>, command: &Command) -> Vec<Vec<Arg>> {
+    fn pushed(&self, push: Vec<String>, command: &Command) -> Vec<Vec<String>> {
         let mut all = vec![push];
         if let Some(kept) = command.truncate {
             let (first, last) = match command.verb {
                 Verb::ListPushFront => ("0".to_owned(), (kept - 1).to_string()),
                 _ => (format!("-{kept}"), "-1".to_owned()),
             };
-            all.push(vec!["LTRIM".into(), self.key(), first.as_str().into(), last.as_str().into()]);
+            all.push(vec!["LTRIM".into(), self.key(), first, last]);
         }
         all.extend(self.expiry());
         all
     }
 
-    fn with_ttl(&self, args: Vec<Arg>) -> Vec<Vec<Arg>> {
+    fn with_ttl(&self, args: Vec<String>) -> Vec<Vec<String>> {
         std::iter::once(args).chain(self.expiry()).collect()
     }
 
     /// Returns the command that gives a key a lifetime that has none.
-    fn expiry(&self) -> Option<Vec<Arg>> {
+    fn expiry(&self) -> Option<Vec<String>> {
         let (whole, number) = units(self.keyspace.ttl()?);
         let name = if whole { "EXPIRE" } else { "PEXPIRE" };
-        Some(vec![name.into(), self.key(), number.as_str().into(), "NX".into()])
+        Some(vec![name.into(), self.key(), number, "NX".into()])
     }
 
-    fn key(&self) -> Arg {
+    fn key(&self) -> String {
         let len = self.keyspace.keys().len;
         let width = len.min(KEY_LETTERS);
         let key = KeyText { hashed: false, letters: true, width: width as u8 };
@@ -159,7 +157,7 @@ impl Writer<'_> {
 
     /// Returns one of `count` different inner keys, each of which is drawn from a part of them. Elements of a list may
     /// be more than there are, and are then drawn from all.
-    fn inner(&self, n: u8, count: u32) -> Arg {
+    fn inner(&self, n: u8, count: u32) -> String {
         let Names { count: all, len } = self.keyspace.inner();
         let width = len.min(INNER_LETTERS);
         let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
@@ -170,18 +168,16 @@ impl Writer<'_> {
         named(len, width, DerivedText::Drawn(number))
     }
 
-    fn value(&self, n: u8) -> Arg {
+    fn value(&self, n: u8) -> String {
         match self.keyspace.value() {
             Value::Number => {
-                let mut number = drawn(1, u32::MAX, NUMBERS + n);
-                number.pieces.extend(drawn(100_000_000, 999_999_999, LOW_DIGITS + n).pieces);
-                number
+                drawn(1, u32::MAX, NUMBERS + n) + &drawn(100_000_000, 999_999_999, LOW_DIGITS + n)
             }
-            Value::Bytes { len: 0, .. } => "".into(),
-            Value::Bytes { .. } if self.plan_has_values => Piece::Value.into(),
+            Value::Bytes { len: 0, .. } => String::new(),
+            Value::Bytes { .. } if self.plan_has_values => "__data__".to_owned(),
             Value::Bytes { len, ratio_percent } => {
                 let random = RandomBytes { len, ratio_percent, stream: n };
-                Piece::Derived(DerivedText::Random(random)).into()
+                placeholder(&DerivedText::Random(random))
             }
         }
     }
@@ -196,22 +192,23 @@ fn units(ttl: Duration) -> (bool, String) {
 }
 
 /// Returns a text of `len` letters and digits, of which the last `width` are derived and may differ.
-fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
+fn named(len: u32, width: u32, derived: DerivedText) -> String {
     if len == 0 {
-        return "".into();
+        return String::new();
     }
-    let zeros = Piece::Bytes(vec![b'0'; (len - width) as usize]);
-    [zeros, Piece::Derived(derived)].into_iter().collect()
+    "0".repeat((len - width) as usize) + &placeholder(&derived)
 }
 
-fn drawn(least: u32, most: u32, stream: u8) -> Arg {
+fn drawn(least: u32, most: u32, stream: u8) -> String {
     let number = DrawnNumber { least, most, stream, ..DrawnNumber::default() };
-    Piece::Derived(DerivedText::Drawn(number)).into()
+    placeholder(&DerivedText::Drawn(number))
+}
+
+fn placeholder(derived: &DerivedText) -> String {
+    format!("__{derived}__")
 }
 
 /// A number from 0 to below 1, in billionths.
-fn score(stream: u8) -> Arg {
-    let mut score = drawn(0, 999_999_999, stream);
-    score.pieces.push(Piece::Bytes(b"e-9".to_vec()));
-    score
+fn score(stream: u8) -> String {
+    drawn(0, 999_999_999, stream) + "e-9"
 }

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use spec::{LoadSpec, PreparedLoad};
-use workload::{
-    Content, KeyDist, KeySpace, MixStep, Operation, Pick, SizeBy, StepCondition, ValueSpec,
-};
+use spec::{LoadSpec, Peer, Size};
+use workload::{Content, KeyDist, KeySpace, MixStep, Operation, Pick, StepCondition};
 
 use super::commands::Writer;
 use super::config::Config;
 use super::fault::{Fault, rule};
 use super::keyspace::{KeyDistribution, Keyspace, Value};
-use super::verb::{Kind, Verb};
+use super::verb::{Kind, Protocol, Verb};
 use crate::layout::Role;
 
 /// Weights of operations sum to this, about.
@@ -56,10 +54,16 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
         Value::Bytes { len, .. } => u64::from(len),
         Value::Number => 19,
     });
-    spec.prepared = Some(PreparedLoad {
+    spec.data = spec.data.beside_a_tool();
+    if let Some((len, content)) = values {
+        (spec.data.size, spec.data.content) = (Some(Size::Fixed(len)), Some(content));
+    }
+    spec.send(operations, Pick::Drawn);
+    spec.peer = Some(Peer {
+        name: "rpc-perf".to_owned(),
         payload_bytes: bytes.max().unwrap_or(0),
-        values,
-        ..PreparedLoad::new("rpc-perf", operations, Pick::Drawn)
+        inline: config.general.protocol == Protocol::Ping,
+        ..Peer::default()
     });
     Ok(roles)
 }
@@ -79,8 +83,8 @@ fn role(verb: Verb) -> Role {
     Role { verb: verb.name(), looks_up }
 }
 
-/// Returns the values of the plan, if they are all of one kind.
-fn one_value(config: &Config) -> Option<ValueSpec> {
+/// Returns length and content of all values, if they are of one kind.
+fn one_value(config: &Config) -> Option<(u32, Content)> {
     let stores = |keyspace: &&Keyspace| {
         keyspace.weight > 0 && keyspace.commands.iter().any(|command| command.verb.has_value())
     };
@@ -91,9 +95,7 @@ fn one_value(config: &Config) -> Option<ValueSpec> {
         100 => Content::Random,
         percent => Content::Compressible { ratio: f64::from(percent) / 100.0 },
     };
-    let sizes = len.to_string().parse().ok()?;
-    let spec = ValueSpec { sizes, by: SizeBy::Key, content };
-    values.all(|value| value == first).then_some(spec)
+    values.all(|value| value == first).then_some((len, content))
 }
 
 /// The number of the first key of each keyspace: those of one length that hold the same kind of data

@@ -1,7 +1,8 @@
 //! Fields of records, which bindings share, and their names.
 
+use spec::escape::literal;
+use workload::DerivedText;
 use workload::derived::DrawnNumber;
-use workload::{Arg, DerivedText, Piece};
 
 use super::workload::CoreWorkload;
 
@@ -26,19 +27,19 @@ impl Field {
     }
 
     /// The field that an update writes: drawn apart from that of a read.
-    pub(super) fn written(workload: &CoreWorkload) -> DrawnNumber {
-        DrawnNumber { stream: 1, ..Self::read(workload) }
+    pub(super) fn written(workload: &CoreWorkload) -> Self {
+        Self::Drawn(DrawnNumber { stream: 1, ..Self::read(workload) })
     }
 }
 
 /// The name of a field.
-pub(super) fn field_name(workload: &CoreWorkload, field: &Field) -> Arg {
-    let prefix = &workload.field_prefix;
+pub(super) fn field_name(workload: &CoreWorkload, field: &Field) -> String {
+    let prefix = workload.field_prefix.as_bytes();
     match field {
-        Field::Number(n) => format!("{prefix}{n}").as_str().into(),
+        Field::Number(n) => literal(prefix, "", "") + &n.to_string(),
         Field::Drawn(drawn) => {
-            let text = Piece::Bytes(prefix.as_bytes().to_vec());
-            Arg { pieces: vec![text, Piece::Derived(DerivedText::Drawn(*drawn))] }
+            let number = format!("__{}__", DerivedText::Drawn(*drawn));
+            literal(prefix, "", &number) + &number
         }
     }
 }

@@ -5,16 +5,17 @@ use std::time::Duration;
 use cli::job::{Job, UsageError};
 use cli::run::Tool;
 use spec::values::{Count, Milliseconds, OnErrorArg, Positive, ProtocolArg, Seconds};
-use spec::{Jitter, LoadSpec, PreparedLoad, Rate, RetryOptions, Times};
+use spec::{DataOptions, Jitter, LoadSpec, Peer, Rate, RetryOptions, Size, Times};
 use workload::derived::CheckedValues;
 use workload::typed_login::shown_address;
 use workload::{
-    Backoff, Content, KeyDist, KeySpace, MixStep, Operation, PeerOptions, Pick, PlanParts,
-    RingHash, Secret, SizeBy, StepCondition, ValueSpec, limits,
+    Backoff, Content, MixStep, Operation, PeerOptions, Pick, RingHash, Secret, SizeBy,
+    StepCondition, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
+use super::redis::{INSERTED, KEY};
 use super::workload::{CoreWorkload, Kind};
 use super::{PERSONA, known, memcached, redis, results};
 
@@ -117,8 +118,7 @@ fn describe(
     if arguments.phase == Phase::Load {
         retry(properties, &mut load.retrying)?;
     }
-    spec.prepared = Some(prepared(arguments, workload)?);
-    Ok(())
+    sent(arguments, workload, spec)
 }
 
 /// Sets the Redis server and its timeouts.
@@ -193,55 +193,57 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
     Ok(servers?.join(","))
 }
 
-/// YCSB's operations, keys and values.
-fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLoad, String> {
+/// Says in `spec` which operations YCSB sends, on which keys and with which values.
+fn sent(arguments: &Arguments, workload: &CoreWorkload, spec: &mut LoadSpec) -> Result<(), String> {
+    let is_run = arguments.phase == Phase::Run;
+    // New records get the keys after the existing ones, in order.
+    let new = if is_run { INSERTED } else { KEY };
     let mut operations = Vec::new();
     for (kind, weight) in &workload.operations {
         let commands = match arguments.binding {
-            Binding::Redis => redis::operation(workload, *kind),
-            Binding::Memcached => memcached::operation(workload, *kind)?,
+            Binding::Redis => redis::operation(workload, *kind, new),
+            Binding::Memcached => memcached::operation(workload, *kind, new)?,
         };
         let mut steps = vec![MixStep { commands: 1, when: StepCondition::Always }; commands.len()];
         if *kind == Kind::Scan {
             // Records are read by the keys that the first step returned.
             steps[1].when = StepCondition::ForEach;
         }
-        let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
-        // New records get the keys after the existing ones, in order.
-        let keys = inserts.then(|| KeySpace::new(workload.keys.range, KeyDist::INSERT));
         let name = kind.name().to_owned();
-        operations.push((Operation { name, weight: *weight, steps, keys }, commands));
+        operations.push((Operation { name, weight: *weight, steps, keys: None }, commands));
     }
-    let (phase, keys) = match arguments.phase {
-        Phase::Load => ("load", &workload.loaded),
-        Phase::Run => ("run", &workload.keys),
-    };
+    let (phase, keys) = if is_run { ("run", &workload.keys) } else { ("load", &workload.loaded) };
     let (binding, content) = match arguments.binding {
         Binding::Redis => ("redis", Content::Ycsb),
         Binding::Memcached => ("memcached", Content::YcsbJson),
     };
-    let by = if workload.lengths.is_fixed() { SizeBy::Key } else { SizeBy::Request };
-    let load = PreparedLoad::new(&format!("ycsb {phase} {binding}"), operations, Pick::Drawn);
-    let logged = if results::kind(&arguments.properties)?.is_raw() {
-        let (sequence, mix) = (load.sequence.clone(), Some(load.mix.clone()));
-        crate::layout::logged(&PlanParts { sequence, mix, ..PlanParts::default() })
-    } else {
-        Vec::new()
+    let varies = !workload.lengths.is_fixed();
+    let largest = workload.lengths.largest();
+    let size = if varies { Size::Drawn(workload.lengths.clone()) } else { Size::Fixed(largest) };
+    spec.send(operations, Pick::Drawn);
+    spec.data = DataOptions {
+        size: Some(size),
+        size_by: varies.then_some(SizeBy::Request),
+        content: Some(content),
+        ..spec.data.beside_a_tool().drawn_from(keys)
     };
-    Ok(PreparedLoad {
-        keys: keys.clone(),
-        values: Some(ValueSpec { sizes: workload.lengths.clone(), by, content }),
-        payload_bytes: u64::from(workload.lengths.largest()),
-        peer: PeerOptions {
+    let mut peer = Peer {
+        name: format!("ycsb {phase} {binding}"),
+        payload_bytes: u64::from(largest),
+        options: PeerOptions {
             separate_failures: true,
-            checks: workload
-                .checked
-                .map(|len| CheckedValues { len, key: super::redis::named(workload) }),
-            logged,
+            checks: workload.checked.map(|len| CheckedValues { len, key: redis::named(workload) }),
             ..PeerOptions::default()
         },
-        ..load
-    })
+        ..Peer::default()
+    };
+    spec.peer = Some(peer.clone());
+    if results::kind(&arguments.properties)?.is_raw() {
+        let plans = spec.plans(&mut Vec::new()).map_err(|error| error.to_string())?;
+        peer.options.logged = plans.iter().flat_map(|plan| crate::layout::logged(plan)).collect();
+        spec.peer = Some(peer);
+    }
+    Ok(())
 }
 
 /// Sets whether, how often and after how long failed inserts are retried.

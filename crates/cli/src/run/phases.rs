@@ -10,7 +10,7 @@ use spec::{LoadOperation, LoadSpec, SpecError, TypedLoad};
 use toml::Spanned;
 use workload::command_line::{TypedOperation, TypedStep};
 use workload::{
-    DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup, ProtocolKind, StepCondition, limits, secret,
+    DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup, ProtocolKind, StepCondition, limits,
 };
 
 use super::options::Options;
@@ -18,7 +18,7 @@ use super::{ParsedArgs, plans};
 use crate::suggestions::{explained, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
-    read, unplaced, write,
+    commands_of, read, unplaced, write,
 };
 use crate::{Job, UsageError, presets};
 
@@ -302,8 +302,8 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     if options.spec.data.workload.is_none() {
         if !options.spec.command.is_empty() {
             // First of all: -x reads standard input, which can be read only once.
-            let load = typed_load(&options.spec).map_err(UsageError)?;
-            match load {
+            let load = options.spec.typed(None).map_err(|why| UsageError(why.to_string()))?;
+            match commands_of(&load).map_err(UsageError)? {
                 Load::Sequence(commands) => workload.sequence = Some(unplaced(commands)),
                 Load::Operations(operations) => workload.operation = Some(unplaced(operations)),
             }
@@ -319,41 +319,4 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         typed.job(|_| ())?;
     }
     Ok(write(&workload))
-}
-
-fn typed_load(options: &LoadSpec) -> Result<Load, String> {
-    let operations = options.operations()?;
-    let names = spec::operation_names(&operations.iter().collect::<Vec<_>>());
-    let mut read = Vec::new();
-    for (TypedOperation { weight, steps }, name) in operations.into_iter().zip(names) {
-        let mut own = Vec::new();
-        for TypedStep { when, commands } in steps {
-            let commands = commands.into_iter().map(command_of).collect::<Result<_, String>>()?;
-            own.push(unplaced(Step::new(when, commands)));
-        }
-        let (weight, steps) = (Weight(weight), Some(unplaced(own)));
-        read.push(unplaced(Operation { name: Some(name), weight, steps, ..Operation::default() }));
-    }
-    match &read[..] {
-        [operation] if !options.data.mix => match &operation.get_ref().all()[..] {
-            [step] => Ok(Load::Sequence(step.all())),
-            _ => Ok(Load::Operations(read)),
-        },
-        _ => Ok(Load::Operations(read)),
-    }
-}
-
-fn command_of(words: Vec<Vec<u8>>) -> Result<Spanned<Words>, String> {
-    let shown = secret::shown_sequence(&words);
-    if shown != words {
-        return Err("--print-workload: a command contains a password, which keystorm never \
-            prints; write the file yourself"
-            .to_owned());
-    }
-    let words: Result<Vec<String>, _> = words.into_iter().map(String::from_utf8).collect();
-    let words = words.map_err(|_| {
-        "--print-workload: a command is not UTF-8, which a workload \
-        file must be"
-    })?;
-    Ok(unplaced(Words(words)))
 }

@@ -5,7 +5,7 @@
 //! whose options these are.
 
 mod check;
-mod of_plan;
+mod of_load;
 mod overlay;
 mod read;
 mod source;
@@ -19,7 +19,7 @@ use spec::values::Count;
 use toml::Spanned;
 use workload::{DrawnBy, KeyDist, StepCondition};
 
-pub(super) use of_plan::of_plan;
+pub(super) use of_load::{commands_of, of_load};
 pub(super) use overlay::{FILL_EXCLUDES, Settings};
 pub(super) use read::read;
 pub(super) use source::text;

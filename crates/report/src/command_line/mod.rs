@@ -9,7 +9,7 @@ use workload::{Plan, RecordedTraffic};
 
 use crate::Run;
 
-pub use unexpressed::{needs_a_file, unexpressed, unexpressed_beside_a_file};
+pub use unexpressed::{unexpressed, unexpressed_beside_a_file};
 
 /// Names of a test of the suite in `-t`.
 pub type Names = &'static [&'static str];

@@ -1,7 +1,7 @@
 //! Parts of a plan that no option of keystorm expresses; front ends of other tools set them.
 
-use spec::is_mixed;
-use workload::{KeyDist, KeySpace, Plan, secret::HIDDEN};
+use spec::LoadSpec;
+use workload::{Plan, secret::HIDDEN};
 
 /// Returns the parts of a plan that its command line leaves out, one sentence each.
 #[must_use]
@@ -10,10 +10,11 @@ pub fn unexpressed(plan: &Plan) -> Vec<String> {
     if plan.asked.contains_key("workload") {
         return unexpressed;
     }
-    if draws_in_different_ways(plan) {
+    let Some(load) = LoadSpec::of_plan(plan).given else { return unexpressed };
+    if load.draws_in_different_ways() {
         unexpressed.push("its operations draw their keys in different ways".to_owned());
     }
-    if sends_together(plan) {
+    if load.sends_together() {
         unexpressed.push("commands of an operation are sent together".to_owned());
     }
     unexpressed
@@ -38,27 +39,4 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
         unexpressed.push("its receivers, which were saved without their options".to_owned());
     }
     unexpressed
-}
-
-/// Returns whether only a workload file can express the operations.
-#[must_use]
-pub fn needs_a_file(plan: &Plan) -> bool {
-    draws_in_different_ways(plan) || sends_together(plan)
-}
-
-/// Returns whether some operation has a key space of its own.
-fn draws_in_different_ways(plan: &Plan) -> bool {
-    let as_all = |keys: &KeySpace| {
-        // A command that inserts a key has a placeholder for that.
-        let draw = if keys.draw == KeyDist::INSERT { &plan.data.keys.draw } else { &keys.draw };
-        KeySpace { draw: draw.clone(), ..keys.clone() } == plan.data.keys
-    };
-    plan.key_spaces().any(|(_, keys)| !as_all(keys))
-}
-
-/// Returns whether a step of an operation has several commands, which a command line reads as operations.
-fn sends_together(plan: &Plan) -> bool {
-    let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
-    let mut steps = operations.flat_map(|operation| &operation.steps);
-    is_mixed(plan) && steps.any(|step| step.commands > 1)
 }

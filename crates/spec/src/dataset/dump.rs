@@ -23,7 +23,8 @@ pub const DATA: usize = 1;
 /// The column of times to live.
 pub const TTL: usize = 2;
 
-const COLUMNS: [&str; 3] = ["key", "data", "exptime"];
+/// Names of the columns.
+pub const COLUMNS: [&str; 3] = ["key", "data", "exptime"];
 
 /// Returns whether a file begins with the header of a dump.
 ///

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::reads::{ITEMS_WRITTEN, read_keys};
 use super::{Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Stop, Window};
-use crate::argument::placeholder;
 use crate::keys::{DrawnBy, KeyNumbering};
 use crate::{Arg, CommandSpec, Dataset, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
 
@@ -373,18 +372,7 @@ fn is_of_row(arg: &Arg) -> bool {
 fn typed(key: &Arg) -> String {
     let text = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Piece::Number(slot) => placeholder(*slot).to_owned(),
-        Piece::Tag => "{tag}".to_owned(),
-        Piece::Derived(derived) if derived.names_key() => "__key:...__".to_owned(),
-        Piece::Derived(_) => "__draw:...__".to_owned(),
-        Piece::Field(_) => "__field:...__".to_owned(),
-        Piece::Reply { .. } => "__reply__".to_owned(),
-        Piece::Value => "__data__".to_owned(),
-        Piece::Lifetime(_) => "__ttl__".to_owned(),
-        Piece::Cas => "__cas__".to_owned(),
-        Piece::Secret(_) | Piece::Fill { .. } | Piece::Message | Piece::MessageNumber => {
-            "...".to_owned()
-        }
+        other => other.placeholder().to_owned(),
     };
     key.pieces.iter().map(text).collect()
 }

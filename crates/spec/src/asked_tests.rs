@@ -2,14 +2,17 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
+use naming::Text;
 use proptest::prelude::*;
-use workload::{Arg, CommandSpec, DerivedText, Piece, Plan, PlanParts, ProtocolKind, Slot};
+use workload::command_line::{TypedOperation, TypedStep};
+use workload::{Arg, KeySpace, Piece, Plan, ProtocolKind, Slot, StepCondition};
 
-use super::{commands, suite_test};
-use crate::LoadSpec;
+use super::suite_test;
 use crate::commands::{CommandReader, inserts};
+use crate::escape::{literal, of_other_tool};
 use crate::round_trip_tests::{read, usual};
 use crate::write::{PrintedOption, vocabulary};
+use crate::{LoadOperation, LoadSpec, TypedLoad};
 
 /// Options that leave nothing in a plan, or nothing that it has of them alone.
 const WITHOUT_TRACE: [&str; 14] = [
@@ -93,7 +96,8 @@ fn the_words_of_a_plan_make_the_same_plan() {
         for plan in plans(&spec, line) {
             let mut again = LoadSpec::of_plan(&plan);
             let test = suite_test(&plan).and_then(|test| test.names.iter().max_by_key(|n| n.len()));
-            again.data.tests = test.map(|name| (*name).to_owned());
+            let named = test.map(|name| (*name).to_owned());
+            again.data.tests = again.data.tests.or(named);
             let words = again.words().unwrap();
             let repeated = plans(&read(&words).unwrap(), line);
             let repeated = repeated.iter().find(|other| other.name == plan.name);
@@ -136,46 +140,103 @@ const TEXTS: [&[u8]; 26] = [
     b"__cas__",
 ];
 
-fn piece() -> impl Strategy<Value = Piece> {
-    let bytes = prop::collection::vec(prop::sample::select(&TEXTS[..]), 1..4);
-    let bytes = bytes.prop_map(|texts| Piece::Bytes(texts.concat()));
-    let any = prop::collection::vec(any::<u8>(), 1..5).prop_map(Piece::Bytes);
-    let drawn = ["draw:0..9", "key:fnv,1", "random:9"].map(|text| text.parse::<DerivedText>());
-    let mut others = drawn.map(|text| Piece::Derived(text.unwrap())).to_vec();
-    others.extend([Slot::Fresh, Slot::Key, Slot::Shared(3)].map(Piece::Number));
-    others.extend([
-        Piece::Value,
-        Piece::Reply { or: Vec::new() },
-        Piece::Reply { or: b"-".to_vec() },
-    ]);
-    prop_oneof![3 => bytes, 1 => any, 2 => prop::sample::select(others)]
+/// Placeholders, and what they are read as.
+fn placeholders() -> Vec<(String, Piece)> {
+    let derived = ["draw:0..9", "key:fnv,1", "random:9"]
+        .map(|text| (format!("__{text}__"), Piece::Derived(text.parse().unwrap())));
+    let others = [
+        ("__rand_int__", Piece::Number(Slot::Fresh)),
+        ("__key__", Piece::Number(Slot::Key)),
+        ("__rand_3rd__", Piece::Number(Slot::Shared(3))),
+        ("__data__", Piece::Value),
+        ("__reply__", Piece::Reply { or: Vec::new() }),
+        ("__reply_or:-__", Piece::Reply { or: b"-".to_vec() }),
+    ];
+    others.map(|(text, piece)| (text.to_owned(), piece)).into_iter().chain(derived).collect()
 }
 
-fn command() -> impl Strategy<Value = CommandSpec> {
-    let arg = || prop::collection::vec(piece(), 1..5).prop_map(|pieces| Arg { pieces });
-    prop::collection::vec(arg(), 1..4).prop_map(CommandSpec::from)
+/// A text that may be a placeholder, or part of one.
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let texts = prop::collection::vec(prop::sample::select(&TEXTS[..]), 1..4);
+    prop_oneof![3 => texts.prop_map(|texts| texts.concat()), 1 => prop::collection::vec(any::<u8>(), 1..5)]
 }
 
-/// Commands whose texts are in one piece each.
-fn joined(commands: Vec<CommandSpec>) -> Vec<Vec<Arg>> {
-    let of_arg = |arg: Arg| arg.pieces.into_iter().collect();
-    let of_command = |command: CommandSpec| command.args.into_iter().map(of_arg).collect();
-    commands.into_iter().map(of_command).collect()
+/// An argument of pieces, its texts in one piece each.
+fn joined(pieces: impl Iterator<Item = Piece>) -> Arg {
+    let mut joined = Vec::new();
+    for piece in pieces {
+        match (joined.last_mut(), piece) {
+            (Some(Piece::Bytes(text)), Piece::Bytes(more)) => text.extend(more),
+            (_, Piece::Bytes(text)) if text.is_empty() => {}
+            (_, piece) => joined.push(piece),
+        }
+    }
+    Arg { pieces: joined }
+}
+
+/// A word of texts and placeholders, and what it is read as.
+fn word() -> impl Strategy<Value = (String, Arg)> {
+    let text = text().prop_map(|text| (String::new(), Piece::Bytes(text)));
+    let part = prop_oneof![4 => text, 2 => prop::sample::select(placeholders())];
+    prop::collection::vec(part, 1..5).prop_map(|parts| {
+        let arg = joined(parts.into_iter().map(|(_, piece)| piece));
+        let known = placeholders();
+        let named = |at: usize| {
+            let piece = arg.pieces.get(at);
+            known.iter().find(|(_, known)| Some(known) == piece).map_or("", |(name, _)| name)
+        };
+        let written = |(at, piece): (usize, &Piece)| match piece {
+            Piece::Bytes(text) => {
+                literal(text, if at > 0 { named(at - 1) } else { "" }, named(at + 1))
+            }
+            _ => named(at).to_owned(),
+        };
+        (arg.pieces.iter().enumerate().map(written).collect(), arg.clone())
+    })
+}
+
+/// Words as a command of keystorm's or of another tool's.
+fn read_as(spec: &LoadSpec, words: &[Vec<u8>], is_own: bool) -> Result<Vec<Arg>, Text> {
+    let mut reading = CommandReader::new(spec, ProtocolKind::Resp2, None, true, 3);
+    reading.replies = is_own;
+    let args = reading.command(words)?.args.into_iter();
+    Ok(args.map(|arg| joined(arg.pieces.into_iter())).collect())
 }
 
 proptest! {
     #[test]
-    fn commands_are_the_same_from_their_words(sequence in prop::collection::vec(command(), 1..4)) {
-        let parts = PlanParts { sequence, ..PlanParts::default() };
-        let mut words = commands::commands(&parts, false);
+    fn commands_are_the_same_from_their_words(
+        sequence in prop::collection::vec(prop::collection::vec(word(), 1..4), 1..4),
+    ) {
+        let words = |command: &Vec<(String, Arg)>| {
+            command.iter().map(|(word, _)| word.clone().into_bytes()).collect()
+        };
+        let step = TypedStep {
+            when: StepCondition::Always,
+            commands: sequence.iter().map(words).collect(),
+        };
+        let typed = TypedOperation { weight: 1, steps: vec![step] };
+        let operation = LoadOperation { typed, name: None, keys: None, places: Vec::new() };
+        let load = TypedLoad { operations: vec![operation], stepped: true, ..TypedLoad::default() };
+        let load = load.in_own_words(&KeySpace::default());
+        let mut words = load.words(false);
         words.insert(0, "--".to_owned());
         let spec = read(&words).unwrap();
         prop_assert!(spec.command.iter().all(|word| !word.as_bytes().contains(&0)));
         let mut operations = spec.operations().unwrap();
         prop_assert_eq!(operations.iter_mut().map(inserts).collect::<Vec<_>>(), [Ok(false)]);
-        let mut reading = CommandReader::new(&spec, ProtocolKind::Resp2, None, true, 3);
         let typed = operations[0].steps.iter().flat_map(|step| &step.commands);
-        let again = typed.map(|words| reading.command(words).unwrap()).collect();
-        prop_assert_eq!(joined(again), joined(parts.sequence), "{:?}", words);
+        let again: Vec<_> = typed.map(|words| read_as(&spec, words, true).unwrap()).collect();
+        let args = |command: &Vec<(String, Arg)>| command.iter().map(|(_, arg)| arg.clone()).collect();
+        prop_assert_eq!(again, sequence.iter().map(args).collect::<Vec<Vec<_>>>(), "{:?}", words);
+    }
+
+    #[test]
+    fn words_of_another_tool_mean_the_same(word in text()) {
+        let spec = LoadSpec::default();
+        let (own, theirs) = (of_other_tool(&word), read_as(&spec, &[word], false));
+        if theirs.is_ok() {
+            prop_assert_eq!(read_as(&spec, &[own.clone().into_bytes()], true), theirs, "{}", own);
+        }
     }
 }

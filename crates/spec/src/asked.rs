@@ -1,38 +1,33 @@
 //! The options of a plan: saved with it and read back, together with later decisions and changes.
-//!
-//! [`commands`] words commands that were made and not typed.
-
-mod commands;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use serde_json::Value;
 use workload::escape::{BYTES_PLACEHOLDER, escaped};
 use workload::secret::HIDDEN;
 use workload::suite::{SUITE, SuiteTest};
-use workload::{
-    DrawnBy, Endpoint, KeyDist, OnError, Pick, Piece, Plan, PlanParts, Recording, RowBy, Secret,
-    SizeBy, Stop, ValueSpec, Window,
-};
+use workload::{Endpoint, OnError, Pick, Plan, PlanParts, Recording, Secret, Stop, Window};
 
 use crate::data::{KeyOptions, Size};
 use crate::dialect::KEYSTORM;
 use crate::document::Fields;
+use crate::escape::literal;
 use crate::rank::ShardArg;
 use crate::title::known_password;
 use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, YesNo};
 use crate::write::given_fields;
-use crate::{DataOptions, KeyRange, LoadOptions, LoadSpec, Rate, RecordingOptions, harmful};
-pub use commands::words_of;
+use crate::{DataOptions, LoadOptions, LoadSpec, Rate, RecordingOptions, TypedLoad, harmful};
 
 impl LoadSpec {
     /// The options that ask for one of its tests, in words that mean the same to keystorm itself. Passwords are
     /// [`HIDDEN`].
-    pub(crate) fn asking_for(&self, parts: &PlanParts) -> Fields {
+    pub(crate) fn asking_for(&self, given: Option<TypedLoad>, parts: &PlanParts) -> Fields {
         let mut spec = self.clone();
-        // Which of its tests it is, how often and when they run is no part of one.
-        (spec.data.tests, spec.load.start_at, spec.load.repeats) = (None, None, None);
+        // Which of its tests it is, how often and when they run is no part of one. A name hides the test.
+        spec.data.tests.take_if(|_| !parts.named);
+        (spec.load.start_at, spec.load.repeats) = (None, None);
         (spec.load.idle, spec.load.repeat) = (false, false);
         let server = &mut spec.server;
         let logs_in = parts.target.credentials.is_some();
@@ -42,25 +37,17 @@ impl LoadSpec {
         if self.dialect != KEYSTORM {
             said_to_keystorm(&mut spec, parts);
         }
-        if self.prepared.is_some() {
-            spec.data = data(parts, &self.data);
-            spec.server.replicas.rfr_also = parts.read_only.iter().map(|at| at + 1).collect();
+        if self.peer.is_some() {
+            // Values that are written out have a size, too; rows are compared where values are.
+            spec.data.size.get_or_insert(Size::Fixed(parts.data.payload_bytes as u32));
+            spec.data.row_value.take_if(|_| !parts.data.verify);
         }
-        let is_renamed = self.is_suite() && parts.named;
-        // A text elsewhere may be a placeholder here.
-        let is_escaped = |word: &String| word.contains(BYTES_PLACEHOLDER);
-        let is_other = !self.command.is_empty()
-            && commands::commands(parts, is_mixed(parts)).iter().any(is_escaped);
-        if self.prepared.is_some() || self.data.stdin_arg || is_renamed || is_other {
-            spec.data.stdin_arg = false;
-            send(&mut spec, parts);
+        spec.given = None;
+        if let Some(given) = given.filter(|_| self.data.workload.is_none()) {
+            send(&mut spec, given.in_own_words(&parts.data.keys), parts);
         }
-        let known = known_password(parts.target.credentials.as_ref());
-        let known = known.map(|known| [known.to_owned(), escaped(known.as_bytes())]);
-        for word in spec.command.iter_mut().skip(1) {
-            if known.iter().flatten().any(|known| *word == **known) {
-                *word = HIDDEN.into();
-            }
+        if let Some(known) = known_password(parts.target.credentials.as_ref()) {
+            hide(&mut spec, known);
         }
         given_fields(&spec).unwrap_or_default()
     }
@@ -95,7 +82,6 @@ impl LoadSpec {
         let spec = Self::of_plan(plan);
         let data = DataOptions {
             workload: Some(file.to_owned()),
-            order: order(plan),
             key_range: None,
             key_dist: None,
             sequential: false,
@@ -103,7 +89,7 @@ impl LoadSpec {
             mix: false,
             ..spec.data
         };
-        Self { data, command: Vec::new(), yes: false, ..spec }
+        Self { data, command: Vec::new(), yes: false, given: None, ..spec }
     }
 
     /// Returns the part of it that finds the server, and recovers from its failures.
@@ -130,25 +116,24 @@ impl LoadSpec {
     }
 }
 
+/// Hides the arguments of commands that are this password.
+fn hide(spec: &mut LoadSpec, password: &str) {
+    let bytes = password.as_bytes();
+    let written = [password.to_owned(), escaped(bytes), literal(bytes, "", "")];
+    let is_password = |word: &[u8]| written.iter().any(|written| written.as_bytes() == word);
+    let words = spec.command.iter_mut().skip(1);
+    words.filter(|word| is_password(word.as_bytes())).for_each(|word| *word = HIDDEN.into());
+    let operations = spec.given.iter_mut().flat_map(|given| &mut given.operations);
+    let steps = operations.flat_map(|operation| &mut operation.typed.steps);
+    let words =
+        steps.flat_map(|step| &mut step.commands).flat_map(|words| words.iter_mut().skip(1));
+    words.filter(|word| is_password(word)).for_each(|word| *word = HIDDEN.into());
+}
+
 /// Returns the test of the suite that a plan is.
 #[must_use]
 pub fn suite_test(plan: &Plan) -> Option<&'static SuiteTest> {
     SUITE.iter().find(|test| test.title == plan.name && !plan.named)
-}
-
-/// Returns whether the plan has operations that take turns or are drawn.
-#[must_use]
-pub fn is_mixed(plan: &PlanParts) -> bool {
-    plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1 || mix.pick != Pick::Drawn)
-}
-
-/// Returns whether the commands are those of a capture.
-fn is_captured(plan: &PlanParts) -> bool {
-    plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row)
-}
-
-fn order(plan: &PlanParts) -> Option<Pick> {
-    plan.mix.as_ref().map(|mix| mix.pick.clone()).filter(|pick| *pick != Pick::Drawn)
 }
 
 /// Sets the options that the plan decided, or an experiment changed.
@@ -194,77 +179,23 @@ fn said_to_keystorm(spec: &mut LoadSpec, parts: &PlanParts) {
     spec.yes = !is_private && harmful::check(&parts.sequence).is_err();
 }
 
-/// Says the commands of a plan.
-fn send(spec: &mut LoadSpec, parts: &PlanParts) {
-    if is_captured(parts) {
+/// Says what is sent, as far as options can; the operations are kept if they need a workload file.
+fn send(spec: &mut LoadSpec, given: TypedLoad, parts: &PlanParts) {
+    let order = parts.mix.as_ref().map(|mix| mix.pick.clone()).filter(|pick| *pick != Pick::Drawn);
+    let mixed = given.mixed && (given.operations.len() > 1 || order.is_some());
+    let words = given.words(mixed);
+    // Words that were typed stay as they are, unless a text among them is a placeholder here.
+    let is_typed = !spec.command.is_empty() && !spec.data.stdin_arg;
+    if is_typed && !words.iter().any(|word| word.contains(BYTES_PLACEHOLDER)) {
         return;
     }
-    let command = commands::commands(parts, is_mixed(parts));
-    spec.command = command.into_iter().map(OsString::from).collect();
-    (spec.data.mix, spec.data.order) = (is_mixed(parts), order(parts));
-}
-
-/// The options of keys and values; those that no plan shows are taken from `asked`.
-fn data(plan: &PlanParts, asked: &DataOptions) -> DataOptions {
-    let lifetime = plan.pieces().find_map(|piece| match piece {
-        Piece::Lifetime(lifetime) => Some(*lifetime),
-        _ => None,
-    });
-    let (size, size_by, content) = match &plan.data.values {
-        Some(ValueSpec { sizes, by, content }) => (
-            sizes.to_string().parse().ok(),
-            Some(*by).filter(|by| *by != SizeBy::Key && !sizes.is_fixed()),
-            Some(*content),
-        ),
-        None => (Some(Size::Fixed(plan.data.payload_bytes as u32)), None, None),
-    };
-    let options = DataOptions {
-        size,
-        size_by,
-        content,
-        ttl: lifetime.or(plan.data.fill_lifetime),
-        fill: asked.fill,
-        fill_with: asked.fill_with.clone(),
-        clean: asked.clean,
-        verify: asked.verify,
-        fail_on_miss: asked.fail_on_miss,
-        ..with_keys(plan)
-    };
-    with_dataset(plan, options)
-}
-
-fn with_keys(plan: &PlanParts) -> DataOptions {
-    let keys = &plan.data.keys;
-    let Some(range) = keys.range else { return DataOptions::default() };
-    let drawn = ![KeyDist::SEQUENTIAL, KeyDist::UNIFORM].contains(&keys.draw);
-    let numbered = &keys.numbered;
-    DataOptions {
-        key_range: Some(KeyRange(range)),
-        sequential: keys.draw == KeyDist::SEQUENTIAL,
-        key_dist: drawn.then(|| keys.draw.clone()),
-        keys: KeyOptions {
-            first_key: (numbered.first > 0).then_some(Count(numbered.first)),
-            unpadded: numbered.bare,
-            keys_by: Some(numbered.by).filter(|by| *by != DrawnBy::default()),
-            one_slot: keys.one_slot.is_some(),
-        },
-        ..DataOptions::default()
-    }
-}
-
-fn with_dataset(plan: &PlanParts, options: DataOptions) -> DataOptions {
-    let Some(dataset) = &plan.data.dataset else { return options };
-    let source = Some(dataset.source().into());
-    let (replay, table) = if is_captured(plan) { (source, None) } else { (None, source) };
-    let value = dataset.values().filter(|_| plan.data.verify);
-    DataOptions {
-        replay,
-        dataset: table,
-        rows_by: Some(dataset.by()).filter(|by| *by != RowBy::Request),
-        row_value: value.and_then(|column| dataset.columns().get(column)).cloned(),
-        ..options
+    (spec.command, spec.data.stdin_arg) = (words.into_iter().map(OsString::from).collect(), false);
+    (spec.data.mix, spec.data.order) = (mixed, order);
+    if given.draws_in_different_ways() || given.sends_together() {
+        spec.given = Some(given);
     }
 }
 
 #[cfg(test)]
+#[path = "asked_tests.rs"]
 mod tests;
