@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::document::Fields;
 use crate::write::key;
 
-/// Options that say nothing of receivers: a plan has its senders as the connections of a run.
-const NOT_OF_RECEIVERS: [&str; 4] = ["print_plan", "publishers", "senders", "writers"];
+/// Heading in the help of options that say something of receivers. Those of their senders are among those of a run.
+const HEADING: &str = "Messages";
 
 /// Receivers of what a load sends, as they were asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ impl DeliveryOptions {
             let typed: Vec<_> = matches.get_raw(id)?.collect();
             let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
             let is_default = typed.iter().eq(option.get_default_values());
-            if !is_typed || is_default || NOT_OF_RECEIVERS.contains(&id) {
+            if !is_typed || is_default || option.get_help_heading() != Some(HEADING) {
                 return None;
             }
             let texts: Vec<_> = typed.iter().map(|value| value.to_string_lossy()).collect();
@@ -53,14 +53,14 @@ mod tests {
 
     #[test]
     fn what_differs_from_the_default_is_written_as_it_was_given() {
-        let option = |name: &'static str| Arg::new(name).long(name);
+        let option = |name: &'static str| Arg::new(name).long(name).help_heading(HEADING);
         let command = Command::new("kind")
             .arg(option("keys").default_value("1"))
             .arg(option("receivers").default_value("10"))
             .arg(option("block"))
             .arg(option("poll"))
             .arg(option("at").value_delimiter(',').action(ArgAction::Append))
-            .arg(option("senders"))
+            .arg(option("senders").help_heading("Load"))
             .arg(option("ordered").action(ArgAction::SetTrue))
             .arg(option("doubled").action(ArgAction::SetTrue));
         let typed =

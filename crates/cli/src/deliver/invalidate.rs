@@ -24,7 +24,7 @@ use spec::values::small_count;
 #[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct InvalidateOptions {
     /// Connections that write keys, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
     writers: Option<u32>,
     /// Connections that track the keys, as clients with a cache do [default: 10]
     #[arg(long, value_name = "NUM", value_parser = small_count)]

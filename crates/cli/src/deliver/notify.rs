@@ -19,7 +19,7 @@ use spec::values::{seconds, small_count};
 #[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct NotifyOptions {
     /// Connections that write keys, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
     writers: Option<u32>,
     /// Connections that subscribe [default: 1]
     #[arg(long, value_name = "NUM", value_parser = small_count)]

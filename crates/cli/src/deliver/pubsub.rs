@@ -17,7 +17,7 @@ use spec::values::small_count;
 #[command(after_help = EXAMPLES)]
 pub(super) struct PubsubOptions {
     /// Connections that publish, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
     publishers: Option<u32>,
     /// Connections that subscribe [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",

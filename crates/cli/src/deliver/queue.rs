@@ -23,7 +23,7 @@ const PAYLOAD_BYTES: &str = "128";
 #[command(next_help_heading = "Messages")]
 struct QueueOptions {
     /// Connections that send, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
     senders: Option<u32>,
     /// Connections that wait for messages; for streams, only without groups [default: 10]
     #[arg(long, value_name = "NUM", default_value = "10", hide_default_value = true,

@@ -20,7 +20,7 @@ use spec::values::{seconds, small_count};
 #[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct ReplicaOptions {
     /// Connections that write at the primary, as -c of a run [default: 1]
-    #[arg(long, value_name = "NUM", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
     writers: Option<u32>,
     /// Keys that are written. Each is read at each replica over a connection of its own [default: 1]
     #[arg(long, value_name = "NUM", value_parser = small_count)]
