@@ -103,9 +103,9 @@ impl Comparison {
     /// Throughput, ours over theirs, by the clock of the case.
     pub(crate) fn rate(&self) -> Option<Ratio> {
         let clock = self.case.clock;
-        let ratio =
-            |(ours, theirs): (&Figures, &Figures)| ours.rate_by(clock) / theirs.rate_by(clock);
-        Ratio::from_ratios(self.others().map(ratio).collect())
+        let others =
+            self.others().map(|(ours, theirs)| ours.rate_by(clock) / theirs.rate_by(clock));
+        Ratio::from_ratios(others.collect())
     }
 
     /// Client CPU per request, ours over the bare loop's, if that ran.
@@ -165,16 +165,12 @@ pub(crate) mod tests {
             server_busy: 0.5,
             memory_mb: 8.0,
         };
-        let round = |(ours, theirs): &(f64, f64)| Round {
+        let rounds = costs_us.iter().map(|(ours, theirs)| Round {
             ours: figures(*ours),
             theirs: Some(figures(*theirs)),
             bare: Some(figures(*ours * 0.8)),
-        };
-        Comparison {
-            case: all().nth(case).unwrap(),
-            requests: 1000,
-            rounds: costs_us.iter().map(round).collect(),
-        }
+        });
+        Comparison { case: all().nth(case).unwrap(), requests: 1000, rounds: rounds.collect() }
     }
 
     #[test]

@@ -118,9 +118,9 @@ fn compare(args: &Args) -> Result<ExitCode> {
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
     eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
-    let is_beside_memtier =
-        |case: &&Case| !matches!(case.of, CaseServer::Redis | CaseServer::Alone);
-    if tools.memtier.is_none() && cases.iter().any(is_beside_memtier) {
+    if tools.memtier.is_none()
+        && cases.iter().any(|case| !matches!(case.of, CaseServer::Redis | CaseServer::Alone))
+    {
         eprintln!(
             "{} is not there, so that the cases of memcached, mix and memtier are beside the bare loop, \
              or other lines of keystorm, only; --memtier PATH names one",
@@ -316,10 +316,10 @@ fn run(
     let run = match what {
         Selection::Case => tool.run(case, server, requests)?,
         Selection::Parts(parts) => {
-            let run = |fixed: &MixPart| {
-                tool.run_fixed(case, fixed, server, requests * fixed.percent / 100)
-            };
-            Run::joined(parts.iter().map(run).collect::<Result<Vec<_>>>()?, requests)
+            let runs = parts
+                .iter()
+                .map(|fixed| tool.run_fixed(case, fixed, server, requests * fixed.percent / 100));
+            Run::joined(runs.collect::<Result<Vec<_>>>()?, requests)
         }
     };
     let used_s = server.cpu_s()? - before_s;

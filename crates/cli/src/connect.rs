@@ -164,8 +164,8 @@ pub(crate) fn words(
         return args;
     }
     let vocabulary = run::vocabulary();
-    let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
-    let line = TypedLine::parse(args, takes);
+    let line =
+        TypedLine::parse(args, |name| takes_also(name).or_else(|| takes_of(&vocabulary, name)));
     if line.rest.first().is_some_and(|word| word == WORD) {
         hoisted(line, takes_also).words()
     } else {

@@ -156,8 +156,7 @@ impl VariedLoad {
 
 fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
-    let explained = |command: Command| command.override_usage(usage);
-    read_load(experiment, explained, args, |_| None)?
+    read_load(experiment, |command| command.override_usage(usage), args, |_| None)?
         .map_err(|_| UsageError(format!("see {experiment} --help")))
 }
 

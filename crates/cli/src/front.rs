@@ -57,15 +57,14 @@ fn help() -> Arg {
 /// Adds the options of a run to a command that is a single run: an option that it cannot have is in `refused`.
 pub(super) fn with_those_of_one_run(own: Command, refused: &[OptionId]) -> Command {
     let run = vocabulary();
-    let theirs = |arg: &&Arg| {
+    // Excluded options are hidden but kept, since others refer to them.
+    let taken = run.get_arguments().filter(|arg| {
         !own.get_arguments().any(|ours| {
             let has_short = ours.get_short().is_some_and(|short| arg.get_short() == Some(short));
             let has_long = ours.get_long().is_some_and(|long| arg.get_long() == Some(long));
             ours.get_id() == arg.get_id() || has_short || has_long
         })
-    };
-    // Excluded options are hidden but kept, since others refer to them.
-    let taken = run.get_arguments().filter(theirs);
+    });
     let taken = taken.map(|arg| {
         let is_refused = refused.iter().any(|option| arg.get_id().as_str() == option.field());
         arg.clone().hide(is_refused || arg.is_hide_set())

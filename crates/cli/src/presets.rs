@@ -72,11 +72,11 @@ pub fn source(name: &str) -> Result<Source, String> {
 /// Returns an error that lists the presets for both, if this one cannot be translated.
 pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
     let Some(command) = of_redis_alone(workload) else { return Ok(()) };
-    let read = |(name, _): &(&'static str, &str)| {
+    let rows = PRESETS.iter().filter_map(|(name, _)| {
         let workload = read(source(name).ok()?).ok()?;
         of_redis_alone(&workload).is_none().then_some(*name)
-    };
-    let names: Vec<&str> = PRESETS.iter().filter_map(read).collect();
+    });
+    let names: Vec<&str> = rows.collect();
     Err(format!(
         "--workload {}: this preset uses {command}, for which memcached has no equivalent; presets \
          for both are {}",
@@ -108,11 +108,11 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
 /// Returns an error if a file among them cannot be read.
 pub fn list() -> Result<String, String> {
     let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let line = |(name, _): &(&str, &str)| {
+    let lines = PRESETS.iter().map(|(name, _)| {
         let workload = read(source(name)?)?;
         Ok(format!("{name:widest$}  {}\n", workload.description.unwrap_or_default()))
-    };
-    PRESETS.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an

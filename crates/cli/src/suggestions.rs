@@ -167,12 +167,12 @@ type Owner = Option<&'static dyn FrontEnd>;
 fn options_of_all() -> Vec<(String, Owner)> {
     let of_run = std::iter::once((vocabulary(), None));
     let others = commands().filter_map(|front| Some((front.command()?, Some(front))));
-    let of_command = |(command, owner): (Command, Owner)| {
+    let options = of_run.chain(others).flat_map(|(command, owner)| {
         let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
         let longs = shown.filter_map(Arg::get_long);
         longs.map(|long| (long.to_owned(), owner)).collect::<Vec<_>>()
-    };
-    of_run.chain(others).flat_map(of_command).collect()
+    });
+    options.collect()
 }
 
 /// Lists which commands have the option of this name without hyphens; `None` if none has.

@@ -130,11 +130,11 @@ fn a_listener_costs_no_second_copy_of_what_was_measured() {
 
     intervals.show(200, &mut watch);
     // A page that is being written comes and goes: what is held with it counts.
-    let with_page = |_| {
+    let sizes = (0..5).map(|_| {
         intervals.show_until_drawn(&mut watch, &mut listener);
         live_bytes()
-    };
-    let before = (0..5).map(with_page).max().unwrap_or_default();
+    });
+    let before = sizes.max().unwrap_or_default();
     // What the run itself keeps of further intervals.
     let further = 200;
     let kept: Vec<Point> = (0..further).map(|_| intervals.next()).collect();

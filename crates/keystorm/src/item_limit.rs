@@ -48,9 +48,9 @@ const LIMIT_LEAST: u64 = 1024 - HEADER;
 /// Returns whether a command has an argument of this length.
 fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
     command.args.iter().any(|arg| {
-        let long =
-            |piece: &Piece| matches!(piece, Piece::Fill { len, .. } if u64::from(*len) == bytes);
-        arg.pieces.iter().any(long)
+        arg.pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Fill { len, .. } if u64::from(*len) == bytes))
     })
 }
 

@@ -93,8 +93,8 @@ impl ResultFiles {
 /// # Errors
 /// Returns an error if it cannot be written.
 fn new_file(dir: &Path) -> Result<ResultFile> {
-    let fault = || format!("{KEEP} {}: the folder cannot be made", dir.display());
-    fs::create_dir_all(dir).with_context(fault)?;
+    fs::create_dir_all(dir)
+        .with_context(|| format!("{KEEP} {}: the folder cannot be made", dir.display()))?;
     let time = report::wall_clock_rfc3339(SystemTime::now(), 0);
     let time: String = time.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
     let drawn = RandomState::new().build_hasher().finish();

@@ -57,10 +57,9 @@ impl TestBed<'_> {
         with: LoadContext<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let load = |barrier: &Arc<Barrier>| {
+        let (mut run, probe) = beside(self, plan, rate_per_s, |barrier| {
             self.run_without_probe(plan, LoadContext { probe: Some(barrier), ..with }, observer)
-        };
-        let (mut run, probe) = beside(self, plan, rate_per_s, load)?;
+        })?;
         match probe {
             Ok(probe) => run.probe = Some(probe),
             Err(error) => run.warnings.push(Warning::new(
@@ -85,10 +84,9 @@ fn beside<T>(
     let own = plan_of(plan, rate_per_s)?;
     let stop = AtomicBool::new(false);
     let (ready, is_ready) = channel();
-    let arrived = move || {
+    let barrier = Arc::new(Barrier::new(move || {
         let _ = ready.send(());
-    };
-    let barrier = Arc::new(Barrier::new(arrived));
+    }));
     thread::scope(|scope| {
         let (own, stop, held) = (&own, &stop, &barrier);
         let probe = move || bed.load(own, Start::Released(held), None, stop, &mut NoObserver);

@@ -96,8 +96,8 @@ impl Precaution {
     fn check_writes(&self, server: &Server, target: &Target) -> Result<()> {
         let Self { source, servers, .. } = self;
         let nodes = server.addresses();
-        let is_recorded = |address: &&Address| servers.iter().any(|one| is_same(one, address));
-        if let Some(address) = nodes.iter().find(is_recorded) {
+        let recorded = nodes.iter().find(|address| servers.iter().any(|one| is_same(one, address)));
+        if let Some(address) = recorded {
             bail!(UsageError(format!(
                 "{source}: it was recorded on {address}, whose data it would change; name another \
                  server, or add --yes"

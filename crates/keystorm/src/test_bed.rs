@@ -104,12 +104,12 @@ impl<'r> TestBed<'r> {
         several: Option<&ClientFleet>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
-        let gather = |ClientFleet { on, on_loss }: &ClientFleet| {
-            Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
-        };
         // Before the clients are a load on it.
         machine();
-        let fleet = several.map(gather).transpose()?.map(|fleet| Arc::new(Mutex::new(fleet)));
+        let fleet = several.map(|ClientFleet { on, on_loss }| {
+            Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
+        });
+        let fleet = fleet.transpose()?.map(|fleet| Arc::new(Mutex::new(fleet)));
         Self::over(fleet, questions, target, protocol, connections, interrupted)
     }
 
@@ -192,10 +192,9 @@ impl<'r> TestBed<'r> {
     /// client's last second, so with `strangers_unknown` the warning about other clients is left out.
     fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = Warning> + use<> {
         let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
-        let known = move |warning: &Warning| {
-            !strangers_unknown || warning.kind != WarningKind::OtherClients
-        };
-        found.filter(known).chain(local_ports::warning(&run.plan))
+        found
+            .filter(move |warning| !strangers_unknown || warning.kind != WarningKind::OtherClients)
+            .chain(local_ports::warning(&run.plan))
     }
 
     fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
@@ -334,9 +333,9 @@ impl<'r> TestBed<'r> {
         };
         let mut found = host::doctor::cheap(self.machine, &load);
         found.retain(|finding| finding.level == host::doctor::Level::Bad);
-        let warning = |finding: host::doctor::Finding| {
-            Warning::about(WarningKind::Machine, &finding.name, finding.of_test())
-        };
-        found.into_iter().map(warning).collect()
+        found
+            .into_iter()
+            .map(|finding| Warning::about(WarningKind::Machine, &finding.name, finding.of_test()))
+            .collect()
     }
 }

@@ -82,11 +82,11 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
 /// Returns an error if one of them can no longer be read.
 pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
     let content = |option: &dyn Display, file: &Option<PathBuf>| {
-        let read = |file: &PathBuf| {
+        let content = file.as_ref().map(|file| {
             let bytes = fs::read(file).with_context(|| format!("{option} {}", file.display()))?;
             Ok::<_, anyhow::Error>(SecretBytes::new(bytes))
-        };
-        file.as_ref().map(read).transpose()
+        });
+        content.transpose()
     };
     Ok(TlsFiles {
         cacert: content(&CACERT, &options.cacert)?,

@@ -53,11 +53,11 @@ impl Conversation<'_> {
         let Some((Value::Array(values), _)) = parsed else {
             return Err("a command that is no list of words".to_owned());
         };
-        let word = |value| match value {
+        let words = values.into_iter().map(|value| match value {
             Value::Bulk(word) => word,
             _ => Vec::new(),
-        };
-        let mut words: Vec<Vec<u8>> = values.into_iter().map(word).collect();
+        });
+        let mut words: Vec<Vec<u8>> = words.collect();
         if blocks {
             shorten(&mut words);
         }

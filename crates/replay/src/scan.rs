@@ -261,8 +261,9 @@ mod tests {
     fn the_last_command_is_no_peak() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("monitor.txt");
-        let line = |tenth: u32| format!("1700000000.{tenth}00000 [0 h:1] \"GET\" \"k\"\n");
-        std::fs::write(&path, (0..3).map(line).collect::<String>()).unwrap();
+        let lines =
+            (0..3).map(|tenth: u32| format!("1700000000.{tenth}00000 [0 h:1] \"GET\" \"k\"\n"));
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
         let scan = scan(&Replay { paths: vec![path], ..Replay::default() }, false).unwrap();
         let schedule = scan.schedule(&Speed::times(2.0), 2).unwrap();
         assert_eq!(schedule.stages.len(), 6);
@@ -274,11 +275,11 @@ mod tests {
     fn stalls_of_the_recorded_server_are_where_they_are_in_the_run() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("monitor.txt");
-        let line = |ms: u64| {
+        let lines = (0..1000).chain(1500..2000).map(|ms: u64| {
             let command = if ms.is_multiple_of(2) { "GET" } else { "PING" };
             format!("170000000{}.{:03}000 [0 h:1] \"{command}\" \"k\"\n", ms / 1000, ms % 1000)
-        };
-        std::fs::write(&path, (0..1000).chain(1500..2000).map(line).collect::<String>()).unwrap();
+        });
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
         let selection = crate::Selection { commands: vec!["GET".into()], ..Default::default() };
         let replay = Replay { paths: vec![path], selection, ..Replay::default() };
         let scan = scan(&replay, false).unwrap();

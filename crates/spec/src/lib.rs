@@ -3,6 +3,11 @@
 //! One statement of a field, here or in the file of its group, makes the option of a command line (clap), the key of a
 //! document (serde), and the words and lines that print it ([`write`]). [`LoadSpec::plans`] is what it means.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "doc comments of options are their help, which is no Markdown"
+)]
+
 mod address;
 mod asked;
 mod base;

@@ -33,11 +33,11 @@ pub struct AreaCount {
 /// Lines of a file that are neither blank nor comments nor those of a `#[cfg(test)]` module.
 #[must_use]
 pub fn code_lines(text: &str) -> usize {
-    let is_code = |line: &&str| {
+    let code = without_tests(text).into_iter().filter(|line| {
         let words = line.trim_start();
         !words.is_empty() && !words.starts_with("//")
-    };
-    without_tests(text).into_iter().filter(is_code).count()
+    });
+    code.count()
 }
 
 /// Paths of the files, and of the folders below them, that a `#[cfg(test)]` module declaration leads to.

@@ -18,8 +18,8 @@ pub fn phrases(text: &str, refused: &[&str]) -> Vec<Fault> {
     };
     let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, comment(line)?)));
     let faults = lines.flat_map(|(at, comment)| {
-        let has = |phrase: &&&str| has_words(&comment, phrase);
-        let found: Vec<&&str> = refused.iter().filter(has).collect();
+        let found: Vec<&&str> =
+            refused.iter().filter(|phrase| has_words(&comment, phrase)).collect();
         found.into_iter().map(move |phrase| Fault { line: at + 1, what: format!("{phrase:?}") })
     });
     faults.collect()

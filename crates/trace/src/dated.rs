@@ -177,8 +177,8 @@ mod tests {
 
     /// Seconds in the result for commands recorded at these, and number of damaged times.
     fn seconds(recorded: &[u64]) -> (Vec<u64>, u64) {
-        let line = |second: &u64| format!("{second}.5 [0 a:1] \"GET\" \"k\"\n");
-        let text: String = recorded.iter().map(line).collect();
+        let text: String =
+            recorded.iter().map(|second| format!("{second}.5 [0 a:1] \"GET\" \"k\"\n")).collect();
         let read = read("monitor", text.as_bytes(), text.len(), text.len());
         assert_eq!(read.losses.total(), 0);
         let seconds = read.events.iter().map(|event| event.at_ns / super::SECOND_NS);

@@ -81,8 +81,8 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
         return stream(path, Box::new(streams::input()), options, None);
     }
     let again = || Ok(Box::new(File::open(path)?) as Box<dyn Read + Send>);
-    let io = |cause| ReadError::Io { path: path.to_owned(), cause };
-    stream(path, again().map_err(io)?, options, Some(&again))
+    let file = again().map_err(|cause| ReadError::Io { path: path.to_owned(), cause });
+    stream(path, file?, options, Some(&again))
 }
 
 /// Wraps a record to correct its times, and to spread events over whole seconds.

@@ -10,11 +10,11 @@ use trace::{Event, Losses, OpenOptions, Source, Stamps, Writer, open};
 
 /// Lines of MONITOR, of a server whose clients send one after another.
 fn monitor(count: usize, first_s: usize, step_s: usize) -> String {
-    let line = |at: usize| {
+    let lines = (0..count).map(|at: usize| {
         let second = first_s + at * step_s;
         format!("{second}.000001 [0 127.0.0.1:{}] \"SET\" \"key:{at}\" \"v\"\n", 4000 + at % 3)
-    };
-    (0..count).map(line).collect()
+    });
+    lines.collect()
 }
 
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {

@@ -302,8 +302,8 @@ impl Slots {
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
                     // The slot of a key that contains a value is learnt from a redirect.
-                    let unknown = |p: &Piece| matches!(p, Piece::Value);
-                    if Some(n) == keys[at] && !arg.pieces.iter().any(unknown) {
+                    if Some(n) == keys[at] && !arg.pieces.iter().any(|p| matches!(p, Piece::Value))
+                    {
                         hash = Some(KeyHash::new(arg, digits_of(space), fresh));
                     }
                     fresh += arg.pieces.iter().filter(is_fresh).count() as u64;

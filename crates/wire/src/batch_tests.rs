@@ -64,9 +64,8 @@ fn the_key_of_a_sequence_is_one_number_with_a_stream_of_its_own() {
     let line = "SET k:__key__ __key__ ; GET k:__key__ ; GET __rand_int__ ; GET __rand_1st__";
     let mut batch = Batch::new::<Resp>(&plan(line, keys("zipf:0.1", 1 << 30), 2, None));
     let sent = text(batch.fill(turn(0, 2, 8)));
-    let digits = |word: &str| word.len() >= 12;
     let numbers: Vec<&str> =
-        sent.split(' ').map(|w| w.trim_start_matches("k:")).filter(|w| digits(w)).collect();
+        sent.split(' ').map(|w| w.trim_start_matches("k:")).filter(|w| w.len() >= 12).collect();
     let [key, same, again, fresh, shared, next, ..] = numbers[..] else { panic!("{sent}") };
     assert!(key == same && key == again, "{sent}");
     assert!(key != fresh && key != shared && key != next, "{sent}");
@@ -158,11 +157,11 @@ fn commands(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let mut commands = Vec::new();
     while let Some((value, len)) = crate::resp::Value::parse(rest).unwrap() {
         let crate::resp::Value::Array(words) = value else { panic!("{value:?}") };
-        let word = |word| match word {
+        let words = words.into_iter().map(|word| match word {
             crate::resp::Value::Bulk(bytes) => bytes,
             other => panic!("{other:?}"),
-        };
-        commands.push(words.into_iter().map(word).collect());
+        });
+        commands.push(words.collect());
         rest = &rest[len..];
     }
     assert!(rest.is_empty());
@@ -243,8 +242,9 @@ fn cells_of_a_row_go_together_with_their_lengths() {
 fn a_value_that_ends_a_command_is_no_part_of_the_next() {
     use crate::memcache::Binary;
     let args = |line: &str| {
-        let arg = |word: &str| Arg::literal(word.as_bytes()).with_values().with_numbers();
-        CommandSpec { args: line.split(' ').map(arg).collect(), inline: false }
+        let args =
+            line.split(' ').map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
+        CommandSpec { args: args.collect(), inline: false }
     };
     let mut parts = PlanParts::clone(&plan("PING", keys("sequential", 50), 3, None));
     parts.protocol = ProtocolKind::MemcacheBinary;

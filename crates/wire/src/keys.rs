@@ -47,15 +47,15 @@ impl CommandKeys {
     /// Splits a command that comes after `before` fresh numbers of its operation.
     fn for_command<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
         let range = P::keys(command);
-        let key = |at: usize| {
+        let split = (range.len() > 1).then(|| P::split(command, digits)).flatten();
+        let split = split.map(|split| Split { head: split.head.behind(before), ..split });
+        let keys = range.map(|at: usize| {
             let mut template = Template::default();
             append_body(&mut template, &command.args[at], digits, &mut &[][..]);
             let fresh = command.args[..at].iter().map(fresh_in).sum();
             (template.behind(before + fresh), fresh)
-        };
-        let split = (range.len() > 1).then(|| P::split(command, digits)).flatten();
-        let split = split.map(|split| Split { head: split.head.behind(before), ..split });
-        Self { keys: range.map(key).collect(), split }
+        });
+        Self { keys: keys.collect(), split }
     }
 }
 
@@ -142,8 +142,7 @@ mod tests {
         let (batch, keys) = (Batch::new::<Text>(&plan), Keys::for_plan::<Text>(&plan));
         let some = |wanted: &[usize]| {
             let mut out = Vec::new();
-            let wanted = |at| wanted.contains(&at);
-            batch.append_some(&keys, 0, wanted, 7.into(), &mut out);
+            batch.append_some(&keys, 0, |at| wanted.contains(&at), 7.into(), &mut out);
             String::from_utf8(out).unwrap()
         };
         let (b, d) = (key::<Text>(&plan, 0, 1), key::<Text>(&plan, 0, 3));

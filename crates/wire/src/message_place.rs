@@ -31,8 +31,7 @@ impl MessagePlace {
         let (command, at) = plan.sequence.iter().find_map(|c| Some((c, at(c)?)))?;
         let is_number = command.args[at].pieces.contains(&Piece::MessageNumber);
         let (before, behind) = (&command.args[..=at], &command.args[at + 1..]);
-        let varies = |args: &[Arg]| args.iter().any(|arg| arg.pieces.contains(&Piece::Value));
-        if varies(behind) {
+        if behind.iter().any(|arg| arg.pieces.contains(&Piece::Value)) {
             let header = format!("*{}{END}", command.args.len()).len();
             let end: usize = before.iter().map(argument_len).sum();
             let len = if is_number { message::NUMBER_BYTES } else { message::BYTES };

@@ -62,7 +62,7 @@ impl ValueRequests {
             return Self::default();
         }
         let column = plan.data.dataset.as_ref().and_then(|dataset| dataset.values());
-        let behind = |(at, command)| {
+        let patterns = plan.sequence.iter().enumerate().map(|(at, command)| {
             let before = fresh_before(at);
             let asked = keys_asked(command, plan.protocol);
             if let Some(column) = column {
@@ -74,7 +74,7 @@ impl ValueRequests {
                 ValueSource::Key((slot, fresh + before), variant)
             };
             asked.into_iter().map(|key| key.map(of)).collect()
-        };
-        Self(plan.sequence.iter().enumerate().map(behind).collect())
+        });
+        Self(patterns.collect())
     }
 }

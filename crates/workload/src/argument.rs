@@ -286,12 +286,12 @@ impl Arg {
 
     /// Literal bytes, without placeholders.
     pub(crate) fn literals(&self) -> Vec<u8> {
-        let literal = |piece: &Piece| match piece {
+        let literals = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Bytes(bytes) => bytes.clone(),
             Piece::Secret(secret) => secret.reveal().to_vec(),
             _ => Vec::new(),
-        };
-        self.pieces.iter().flat_map(literal).collect()
+        });
+        literals.collect()
     }
 
     /// Turns its literal bytes into secrets, except the first `open` bytes.

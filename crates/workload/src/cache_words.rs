@@ -74,8 +74,8 @@ impl CacheCommand {
     /// # Errors
     /// Returns an error in words for a person if it is another command.
     pub fn of_cache(command: &CommandSpec) -> Result<Self, String> {
-        let fault = || format!("{}: memcached has no such command", named(command));
-        Self::known(command)?.ok_or_else(fault)
+        Self::known(command)?
+            .ok_or_else(|| format!("{}: memcached has no such command", named(command)))
     }
 
     /// Parses a known command; `None` for any other.
@@ -323,15 +323,15 @@ mod tests {
     fn in_protocols(line: &str) -> Vec<Result<String, String>> {
         let command = CommandSpec::parse(line.split(' '));
         let shown = |command: CommandSpec| {
-            let text = |arg: &Arg| {
-                let piece = |piece: &Piece| match piece {
+            let texts = command.args.iter().map(|arg| {
+                let pieces = arg.pieces.iter().map(|piece| match piece {
                     Piece::Bytes(bytes) => String::from_utf8(bytes.clone()).unwrap(),
                     Piece::Number(_) => "N".to_owned(),
                     other => format!("{other:?}"),
-                };
-                arg.pieces.iter().map(piece).collect::<String>()
-            };
-            command.args.iter().map(text).collect::<Vec<_>>().join(" ")
+                });
+                pieces.collect::<String>()
+            });
+            texts.collect::<Vec<_>>().join(" ")
         };
         let read = CacheCommand::of_cache(&command).unwrap();
         ALL.iter().map(|protocol| read.in_protocol(*protocol).map(shown)).collect()

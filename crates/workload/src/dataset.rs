@@ -105,8 +105,8 @@ struct Cells<'r>(&'r [Vec<Vec<u8>>]);
 
 impl Serialize for Cells<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = |row: &Vec<Vec<u8>>| row.iter().map(|c| Cell(c.clone())).collect::<Vec<_>>();
-        serializer.collect_seq(self.0.iter().map(row))
+        let rows = self.0.iter().map(|row| row.iter().map(|c| Cell(c.clone())).collect::<Vec<_>>());
+        serializer.collect_seq(rows)
     }
 }
 

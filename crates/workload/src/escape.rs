@@ -10,8 +10,8 @@ pub const BYTES_PLACEHOLDER: &str = "__hex:";
 /// Bytes in a word, where nothing in them is a placeholder.
 #[must_use]
 pub fn escaped(bytes: &[u8]) -> String {
-    let digits = |text: String, byte: &u8| text + &format!("{byte:02x}");
-    bytes.iter().fold(BYTES_PLACEHOLDER.to_owned(), digits) + "__"
+    bytes.iter().fold(BYTES_PLACEHOLDER.to_owned(), |text, byte| text + &format!("{byte:02x}"))
+        + "__"
 }
 
 impl Arg {
@@ -40,11 +40,11 @@ fn unescaped(mut rest: Vec<u8>) -> Vec<u8> {
 
 fn read(digits: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let byte = |pair: &[u8]| match pair {
+    let bytes = digits.chunks(2).map(|pair| match pair {
         [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
         _ => None,
-    };
-    digits.chunks(2).map(byte).collect()
+    });
+    bytes.collect()
 }
 
 #[cfg(test)]

@@ -44,9 +44,9 @@ impl FromStr for Lifetime {
         let seconds = |text: &str| {
             let time = quantity::time(text, DefaultUnit::Seconds)?;
             let whole = time.subsec_nanos() == 0 && (1..=MOST_S).contains(&time.as_secs());
-            let fault =
-                || "expected a lifetime of 1 second to 100 years, in whole seconds".to_owned();
-            whole.then_some(time.as_secs()).ok_or_else(fault)
+            whole.then_some(time.as_secs()).ok_or_else(|| {
+                "expected a lifetime of 1 second to 100 years, in whole seconds".to_owned()
+            })
         };
         let (least_s, most_s) = (seconds(least)?, seconds(most)?);
         if least_s > most_s {

@@ -5,7 +5,7 @@
 //! `movablekeys`. The server itself is asked about a command that is in none of the lists (a module's, or a
 //! newer one). <https://redis.io/docs/latest/commands/command/>
 
-use crate::{Arg, CommandSpec};
+use crate::CommandSpec;
 
 /// Position of the key that decides on the node of a command. The other keys of the command must be in the
 /// same slot, or the node refuses it.
@@ -45,8 +45,7 @@ pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
 #[must_use]
 pub fn always_writes(name: &str) -> bool {
     let may_read = ["EVAL", "EVALSHA", "FCALL"].iter().any(|n| n.eq_ignore_ascii_case(name));
-    let writes = |of: Routing| !of.read_only && of.key != KeyPlace::Keyless;
-    !may_read && known(name, None).is_some_and(writes)
+    !may_read && known(name, None).is_some_and(|of| !of.read_only && of.key != KeyPlace::Keyless)
 }
 
 /// Returns whether a command changes the meaning of later commands on the same connection, so that its
@@ -63,10 +62,9 @@ impl CommandSpec {
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
         if is_in(NAMED_FIELDS, &name) {
-            let is_word = |arg: &Arg| {
+            let word = self.args.iter().position(|arg| {
                 arg.fixed_bytes().is_some_and(|word| word.eq_ignore_ascii_case(b"FIELDS"))
-            };
-            let word = self.args.iter().position(is_word)?;
+            })?;
             return Some(("fields", self.args.len().saturating_sub(word + 2)));
         }
         let several = SEVERAL.iter().chain(COUNTED);

@@ -118,12 +118,12 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     if is(0, "MIGRATE") {
         // MIGRATE host port key db timeout [AUTH password] [AUTH2 user password] [KEYS key ...]
         let end = (6..words.len()).find(|at| is(*at, "KEYS")).unwrap_or(words.len());
-        let of = |at: usize| match (is(at, "AUTH"), is(at, "AUTH2")) {
+        let ofs = (6..end).filter_map(|at: usize| match (is(at, "AUTH"), is(at, "AUTH2")) {
             (true, _) => Some((at + 1, 0)),
             (_, true) => Some((at + 2, 0)),
             _ => None,
-        };
-        return (6..end).filter_map(of).filter(|(at, _)| *at < words.len()).collect();
+        });
+        return ofs.filter(|(at, _)| *at < words.len()).collect();
     }
     if is(0, "ACL") && is(1, "SETUSER") {
         let rules = words.iter().enumerate().skip(3);
@@ -203,13 +203,9 @@ pub fn shown_arguments(args: &[String]) -> Vec<String> {
 #[must_use]
 pub fn of_arguments(args: &[String]) -> Vec<String> {
     let found = in_arguments(args);
-    let rest = |(at, open): (usize, usize)| args.get(at).and_then(|arg| arg.get(open..));
-    found
-        .into_iter()
-        .filter_map(rest)
-        .filter(|secret| !secret.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let rests =
+        found.into_iter().filter_map(|(at, open)| args.get(at).and_then(|arg| arg.get(open..)));
+    rests.filter(|secret| !secret.is_empty()).map(str::to_owned).collect()
 }
 
 /// Words of a command line with `***` for passwords: commands with `;` between them, each with or without a

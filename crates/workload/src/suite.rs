@@ -67,7 +67,7 @@ impl SuiteTest {
 
     /// Number of different tags of its key in cluster mode, in a run of `requests` requests; `None` for one
     /// of every slot. Each list that LRANGE reads has as many elements as it reads, so there are as many
-    /// lists as that many LPUSHes fill.
+    /// lists as that many `LPUSH`es fill.
     #[must_use]
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
         /// Elements that the longest LRANGE reads.

@@ -88,8 +88,7 @@ impl TypedLogins {
 }
 
 fn replaced(text: &str, pairs: &[(String, String)]) -> String {
-    let hide = |text: String, (typed, shown): &(String, String)| text.replace(typed, shown);
-    pairs.iter().fold(text.to_owned(), hide)
+    pairs.iter().fold(text.to_owned(), |text, (typed, shown)| text.replace(typed, shown))
 }
 
 /// Returns whether a server in a word has text after its port, which is a number.

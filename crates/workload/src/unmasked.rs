@@ -65,8 +65,7 @@ mod tests {
         assert_eq!(sent.target, plan.target);
         assert_eq!(sent.sequence, plan.sequence);
         assert_eq!(sent.data.keys, plan.data.keys);
-        let cell = |plan: &Plan| plan.data.dataset.as_ref().unwrap().cell(2, 0).to_vec();
-        assert_eq!(cell(&sent), b"\xff");
+        assert_eq!(sent.data.dataset.as_ref().unwrap().cell(2, 0).to_vec(), b"\xff");
         assert!(plan.secrets().contains(&"hunter5".to_owned()));
         let saved = serde_json::to_string(&plan).unwrap();
         assert!(!saved.contains("hunter"), "{saved}");

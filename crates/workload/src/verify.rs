@@ -68,11 +68,11 @@ pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<R
         }
         Some((_, ValuePattern::Fields(first))) => {
             let fields = command.args.iter().enumerate().skip(*first);
-            let of = |(at, field)| {
+            let values = fields.map(|(at, field)| {
                 let variant = value_key::of_field(field).unwrap_or(0);
                 Some(RequestedValue { key: value_key::of_one(command, at)?, variant })
-            };
-            fields.map(of).collect()
+            });
+            values.collect()
         }
         Some((_, ValuePattern::One(at))) if *at < command.args.len() => {
             vec![alone(value_key::of_one(command, *at))]

@@ -1,6 +1,6 @@
 //! The command line of YCSB: `bin/ycsb load|run redis|memcached …`.
 //!
-//! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
+//! [`arguments`] reads the words, [`properties`] the files, [`workload`] what `CoreWorkload`'s properties
 //! mean, [`redis`] and [`memcached`] have the commands of each database; [`plans`] makes a plan of all that.
 //! [`results`] chooses the reports, [`status`] prints lines during a run, and [`raw`] writes each operation.
 

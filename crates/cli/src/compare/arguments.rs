@@ -125,11 +125,11 @@ pub(super) struct RecordedLoadOptions {
 /// The options, without those that a run has, too.
 pub(super) fn record_args() -> Vec<Arg> {
     let (own, of_run) = (RecordedLoadOptions::command(), run::vocabulary());
-    let is_new = |arg: &&Arg| {
+    let added = own.get_arguments().filter(|arg| {
         let long = arg.get_long().map(|long| format!("--{long}"));
         long.is_some_and(|long| named(&of_run, &long).is_none())
-    };
-    own.get_arguments().filter(is_new).cloned().collect()
+    });
+    added.cloned().collect()
 }
 
 /// The options of a run as those of a comparison.

@@ -1,6 +1,6 @@
 //! The same loads for every server, read off one command line.
 
-use lab::terms::{Side as TermsSide, started_alike};
+use lab::terms::started_alike;
 use naming::{RATE, SLO};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
@@ -35,8 +35,7 @@ pub(super) fn sides(
     }
     // All rates of a load in a row.
     let names: Vec<String> = loads.iter().map(|(name, _)| name.clone()).collect();
-    let place = |name: &str| names.iter().position(|of| of == name);
-    loads.sort_by_key(|(name, _)| place(name));
+    loads.sort_by_key(|(name, _)| names.iter().position(|of| of == name));
     if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].load.pace.schedule().is_none()) {
         return Err(UsageError(format!(
             "{SLO}: a target is kept at a rate; name it with {RATE}, such as {RATE} 30k"
@@ -46,7 +45,7 @@ pub(super) fn sides(
         slo.check_plans(plans).map_err(UsageError)?;
     }
     let mut limited: Vec<String> = Vec::new();
-    let load = |(name, plans): NamedLoad| -> Result<ComparedLoad, UsageError> {
+    let loads = loads.into_iter().map(|(name, plans)| -> Result<ComparedLoad, UsageError> {
         let limit = |plan: &Plan| {
             let mut parts: PlanParts = (**plan).clone();
             (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
@@ -58,8 +57,8 @@ pub(super) fn sides(
         let at_rate = if further.is_empty() { String::new() } else { at_rate(&plans) };
         let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
         Ok(ComparedLoad { name, at_rate, plans, limits })
-    };
-    let loads = loads.into_iter().map(load).collect::<Result<_, _>>()?;
+    });
+    let loads = loads.collect::<Result<_, _>>()?;
     let (blocks, places) = (blocks(typed), places(typed, words));
     let sides = LiveSides { loads, blocks, decides, slo, mixed, places, replayed: None };
     Ok((Sides::Live(Box::new(sides)), job))
@@ -110,14 +109,14 @@ fn in_each_protocol(
 ) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
     let loads = tests.into_iter().map(|test| {
-        let plan = |side: &TermsSide| -> Result<Plan, UsageError> {
+        let plans = sides.iter().map(|side| -> Result<Plan, UsageError> {
             let target = started_alike(side, &test.load);
             let parts = test.load.in_protocol(side.protocol, target, &test.value);
             let parts = parts.map_err(UsageError)?;
             let built = PlanParts { name: test.name.clone(), ..parts }.build();
             built.map_err(|error| UsageError(error.to_string()))
-        };
-        let plans = sides.iter().map(plan).collect::<Result<_, _>>()?;
+        });
+        let plans = plans.collect::<Result<_, _>>()?;
         Ok((test.name.clone(), plans))
     });
     Ok((loads.collect::<Result<_, UsageError>>()?, job))

@@ -26,12 +26,12 @@ pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, 
     // Of an option that is given twice the last counts.
     drop(line.take(|given| given.name == RATE.word()));
     one_seed(&mut line);
-    let at = |rate: &String| {
+    let lines = rates.iter().map(|rate| {
         let mut line = line.clone();
         line.options.push(TypedOption::new(RATE, rate));
         line.words()
-    };
-    Ok(rates.iter().map(at).collect())
+    });
+    Ok(lines.collect())
 }
 
 #[cfg(test)]
@@ -43,10 +43,10 @@ mod tests {
         let lines = |text: &str| {
             let words = text.split(' ').map(OsString::from).collect();
             let lines = lines_at_rates(words).map_err(|why| why.to_string())?;
-            let shown = |line: Vec<OsString>| {
+            let lines = lines.into_iter().map(|line| {
                 line.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-            };
-            Ok::<_, String>(lines.into_iter().map(shown).collect::<Vec<_>>())
+            });
+            Ok::<_, String>(lines.collect::<Vec<_>>())
         };
         let two = ["-t get --rps=1000 -- get k", "-t get --rps=2500 -- get k"].map(str::to_owned);
         assert_eq!(lines("--rps 1k,2.5k -t get -- get k").unwrap(), two);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use lab::TypedLine;
-use lab::words::{TypedOption, words_of};
+use lab::words::words_of;
 use naming::CLUSTER;
 
 use super::super::front::command;
@@ -31,8 +31,7 @@ pub(super) fn taken(
     let own = command::<RecordedLoadOptions>();
     if files.is_empty() {
         let ours = clap::Command::new(NAME).args(record_args());
-        let is_ours = |given: &&TypedOption| named(&ours, &given.name).is_some();
-        return match line.options.iter().find(is_ours) {
+        return match line.options.iter().find(|given| named(&ours, &given.name).is_some()) {
             Some(given) => usage(&format!("{} requires {REPLAY}", given.name)),
             None => Ok((words, None)),
         };

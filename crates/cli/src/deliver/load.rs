@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use lab::words::{TypedOption, words_of};
+use lab::words::words_of;
 use lab::{Arity, TypedLine};
 
 use super::sending::{DeliveryLoad, KindFront};
@@ -84,9 +84,7 @@ pub(crate) fn delivery_load(
     let of_run = run::vocabulary();
     suggestions::shorten_names(&mut line, |name| named(&of_run, name));
     let own = (kind.command)();
-    let is_own = |given: &TypedOption| {
-        named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none()
-    };
-    let ours = line.take(is_own);
+    let ours = line
+        .take(|given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none());
     (kind.load)(words_of(&ours), line).map(Some)
 }

@@ -63,10 +63,10 @@ impl FrontEnd for DeliverFront {
     }
 
     fn kinds_with(&self, option: &str) -> Vec<&'static str> {
-        let has = |kind: &&KindFront| {
+        let with_option = KINDS.iter().filter(|kind| {
             (kind.command)().get_arguments().any(|arg| arg.get_long() == Some(option))
-        };
-        let kinds: Vec<&str> = KINDS.iter().filter(has).map(|kind| kind.name).collect();
+        });
+        let kinds: Vec<&str> = with_option.map(|kind| kind.name).collect();
         if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
     }
 

@@ -175,11 +175,12 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         let refused = EXAMPLES.lines().filter_map(|line| {
-            let here = |word: String| match dir.path().join(&word) {
-                path if path.is_file() => path.display().to_string(),
-                _ => word,
-            };
-            let words = shell_words::split(line).unwrap().into_iter().map(here);
+            let words = shell_words::split(line).unwrap().into_iter().map(|word| {
+                match dir.path().join(&word) {
+                    path if path.is_file() => path.display().to_string(),
+                    _ => word,
+                }
+            });
             let words = ["--print-plan".to_owned()].into_iter().chain(words.skip(1));
             let read = crate::parse(&[], "keystorm".as_ref(), words.map(Into::into).collect());
             read.err().map(|error| (line, error))

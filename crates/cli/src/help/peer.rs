@@ -87,11 +87,10 @@ pub(super) fn page(
 
 /// An option and the first sentence of its help.
 fn line(option: &str, command: &Command) -> Option<String> {
-    let is_it = |arg: &&clap::Arg| match (option.chars().next(), option.len()) {
+    let arg = command.get_arguments().find(|arg| match (option.chars().next(), option.len()) {
         (Some(short), 1) => arg.get_short() == Some(short),
         _ => arg.get_long() == Some(option),
-    };
-    let arg = command.get_arguments().find(is_it)?;
+    })?;
     let dashes = if option.len() == 1 { "-" } else { "--" };
     let takes = arg.get_num_args().is_none_or(|count| count.takes_values());
     let value = arg.get_value_names().filter(|_| takes).and_then(<[_]>::first);

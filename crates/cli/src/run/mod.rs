@@ -86,10 +86,10 @@ fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
 
 /// Refuses a setting that is typed as an option of its own.
 fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
-    let typed = |name: &&&str| {
+    let given = settings().iter().find(|name| {
         matches.value_source(&name.replace('-', "_")) == Some(ValueSource::CommandLine)
-    };
-    let Some(name) = settings().iter().find(typed) else { return Ok(()) };
+    });
+    let Some(name) = given else { return Ok(()) };
     Err(UsageError(format!(
         "--{name}: no such option; {name} is a setting, written behind --set: see keystorm help settings"
     )))

@@ -89,7 +89,7 @@ fn phases(source: &Source, phases: Spanned<DeValue<'_>>) -> Result<Vec<Phase>, S
     let fault = |at| source.fault(at, "phase must be written [[phase]]");
     let at = phases.span().start;
     let DeValue::Array(phases) = phases.into_inner() else { return Err(fault(at)) };
-    let phase = |phase: Spanned<DeValue<'_>>| {
+    let phases = phases.into_iter().map(|phase| {
         let span = phase.span();
         let DeValue::Table(table) = phase.into_inner() else { return Err(fault(span.start)) };
         let (settings, others) = parted(source, table, &PHASE_KEYS)?;
@@ -97,8 +97,8 @@ fn phases(source: &Source, phases: Spanned<DeValue<'_>>) -> Result<Vec<Phase>, S
         let phase = Phase::deserialize(ValueDeserializer::from(others));
         let phase = phase.map_err(|error| described(source, &error))?;
         Ok(Phase { settings, at: span.start, ..phase })
-    };
-    phases.into_iter().map(phase).collect()
+    });
+    phases.collect()
 }
 
 /// Returns the fault of a key that is no option and none of `others` either.

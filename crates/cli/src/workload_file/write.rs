@@ -140,7 +140,7 @@ fn line(out: &mut String, key: &str, value: &str) {
 }
 
 fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let is_bare = !name.is_empty() && name.chars().all(bare);
+    let is_bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if is_bare { name.to_owned() } else { text(name) }
 }

@@ -131,11 +131,11 @@ mod tests {
         let mut tree = registered();
         tree.build();
         let names = |command: &Command| -> Vec<String> {
-            let of = |arg: &Arg| {
+            let words = command.get_arguments().flat_map(|arg| {
                 let short = arg.get_short().map(|short| format!("-{short}"));
                 short.into_iter().chain(arg.get_long().map(|long| format!("--{long}")))
-            };
-            command.get_arguments().flat_map(of).collect()
+            });
+            words.collect()
         };
         let known: Vec<String> =
             std::iter::once(&tree).chain(tree.get_subcommands()).flat_map(names).collect();

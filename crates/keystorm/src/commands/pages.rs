@@ -27,8 +27,8 @@ impl Pages {
     pub(crate) fn open(options: &PageOptions) -> Result<Self> {
         let PageOptions { html, svg } = options;
         if let Some(dir) = svg {
-            let fault = || format!("{SVG} {}: cannot be made", dir.display());
-            fs::create_dir_all(dir).with_context(fault)?;
+            fs::create_dir_all(dir)
+                .with_context(|| format!("{SVG} {}: cannot be made", dir.display()))?;
             ResultFile::new(SVG, &dir.join("chart"))?;
         }
         let html = html.as_deref().map(|path| ResultFile::new(HTML, path)).transpose()?;

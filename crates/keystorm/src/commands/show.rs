@@ -126,11 +126,11 @@ fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
         Some(stem) if !shared(path) => stem,
         _ => path.display().to_string(),
     };
-    let source = |(path, loaded): &'l (&PathBuf, LoadedRecord)| {
+    let sources = loaded.iter().map(|(path, loaded)| {
         let LoadedRecord { runs, complete, .. } = loaded;
         Source { name: name(path), runs, complete: *complete }
-    };
-    loaded.iter().map(source).collect()
+    });
+    sources.collect()
 }
 
 /// Prints a saved run in a layout.

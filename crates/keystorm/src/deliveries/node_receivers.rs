@@ -18,14 +18,12 @@ use crate::test_bed::TestBed;
 ///
 /// # Errors Returns an error if no node has a slot, or a shard has no replica to read from.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
-    let wants = |delivery: &&Delivery| {
+    let delivery = plan.delivery.as_ref().filter(|delivery| {
         delivery.kind.is_at_each_node()
             && delivery.node_receivers.is_empty()
             && plan.target.is_cluster()
-    };
-    let (Some(topology), Some(delivery)) =
-        (&bed.server.cluster, plan.delivery.as_ref().filter(wants))
-    else {
+    });
+    let (Some(topology), Some(delivery)) = (&bed.server.cluster, delivery) else {
         return Ok(plan);
     };
     let owners = owners(topology, delivery)?;
@@ -47,14 +45,14 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
 
 /// The master of each place, by its number among the nodes.
 fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
-    let owner = |place: u32| {
+    let owners = (0..delivery.places).map(|place: u32| {
         let slot = slot_of(delivery.place_name(place).as_bytes());
         let has = |range: &std::ops::RangeInclusive<u16>| range.contains(&slot);
         let mut nodes = topology.nodes.iter();
         let owner = nodes.position(|node| node.role == Role::Master && node.slots.iter().any(has));
         owner.with_context(|| format!("no node of the cluster has slot {slot}"))
-    };
-    (0..delivery.places).map(owner).collect()
+    });
+    owners.collect()
 }
 
 /// Each receiver at each master, including those without a place, as a slot may move there.
@@ -188,7 +186,7 @@ fn owners_of(
     topology: &Topology,
     at: &[(String, u16)],
 ) -> Result<Vec<(usize, (String, u16))>> {
-    let owner = |named: &(String, u16)| {
+    let owners = at.iter().map(|named| {
         let endpoint = Endpoint::from(named);
         let fault = |why: anyhow::Error| anyhow!("--at {endpoint}: {why:#}");
         let found = resolve(&endpoint).map_err(fault)?;
@@ -200,8 +198,8 @@ fn owners_of(
             format!("--at {endpoint}: this server is no node of the cluster, or of no shard of it")
         })?;
         Ok((owner, named.clone()))
-    };
-    at.iter().map(owner).collect()
+    });
+    owners.collect()
 }
 
 /// Id of the master that a node copies, according to its own list of nodes; its own id if it is a master.

@@ -52,11 +52,11 @@ fn replicas(server: &Server, plan: &Plan) -> Result<Vec<(String, u16)>> {
     let Some(Value::Array(replicas)) = parts.get(2) else {
         bail!("{address} does not name its replicas; {NAME_THEM}");
     };
-    let replica = |value: &Value| {
+    let replicas = replicas.iter().map(|value| {
         let Value::Array(parts) = value else { return None };
         Some((parts.first()?.text()?, parts.get(1)?.text()?.parse().ok()?))
-    };
-    let replicas: Option<Vec<_>> = replicas.iter().map(replica).collect();
+    });
+    let replicas: Option<Vec<_>> = replicas.collect();
     let replicas =
         replicas.with_context(|| format!("{address} does not name its replicas; {NAME_THEM}"))?;
     if replicas.is_empty() {

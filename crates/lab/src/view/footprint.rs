@@ -30,7 +30,7 @@ const PARTS: [(&str, Part); 4] = [
 ];
 
 impl Footprint {
-    /// The table of bytes_per_key.
+    /// The table of `bytes_per_key`.
     #[must_use]
     pub fn table(&self) -> Table {
         let several = self.servers.len() > 1;

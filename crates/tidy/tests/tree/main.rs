@@ -187,8 +187,9 @@ fn texts_for_users_say_who_does_what() {
     let product = sources.filter(|(path, _)| !tidy::is_test(path));
     let mut all: Vec<_> =
         product.map(|(path, text)| (path, texts(&tidy::without_tests(&text).join("\n")))).collect();
-    let lines = |text: &str| text.lines().map(|line| format!("// {line}\n")).collect::<String>();
-    all.extend(documents().into_iter().map(|(path, text)| (path, lines(&text))));
+    all.extend(documents().into_iter().map(|(path, text)| {
+        (path, text.lines().map(|line| format!("// {line}\n")).collect::<String>())
+    }));
     let mut faults = Vec::new();
     for (path, text) in &all {
         let found = tidy::phrases(text, &DIALECT);

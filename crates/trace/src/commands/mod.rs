@@ -269,14 +269,14 @@ mod tests {
     fn shape(words: &str) -> String {
         let (mut keys, mut out) = (Vec::new(), Vec::new());
         roles(Protocol::Resp, &event(words), &mut keys, &mut out);
-        let letter = |role: &Role| match role {
+        let letters = out.iter().map(|role| match role {
             Role::Name => 'n',
             Role::Key => 'k',
             Role::Value => 'v',
             Role::Member => 'm',
             Role::Other => 'o',
-        };
-        out.iter().map(letter).collect()
+        });
+        letters.collect()
     }
 
     #[test]

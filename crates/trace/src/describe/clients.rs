@@ -82,6 +82,5 @@ impl Clients {
 /// Returns whether a client introduces itself, as libraries do once for each connection. `AUTH` is no sign of
 /// it, because clients with expiring passwords repeat it.
 fn introduces(event: &Event) -> bool {
-    let names_library = || event.bytes(1).eq_ignore_ascii_case(b"SETINFO");
-    event.is("HELLO") || event.is("CLIENT") && names_library()
+    event.is("HELLO") || event.is("CLIENT") && event.bytes(1).eq_ignore_ascii_case(b"SETINFO")
 }

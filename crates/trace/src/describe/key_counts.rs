@@ -113,8 +113,8 @@ impl KeyFrequencies {
             let distinct = known.len() as f64;
             return found(&Counts { distinct, draws: draws as f64, ..Counts::of_all(&known) });
         }
-        let is_meant = |of: &&(u32, u64)| pattern.is_none_or(|pattern| of.0 == pattern);
-        let sample = self.sample.iter().filter(is_meant).map(|(_, count)| *count);
+        let sample = self.sample.iter().filter(|of| pattern.is_none_or(|pattern| of.0 == pattern));
+        let sample = sample.map(|(_, count)| *count);
         let sample: Vec<u64> = sample.filter(|count| *count < self.known_from).collect();
         found(&Counts {
             known: &known,
@@ -139,11 +139,11 @@ mod tests {
         for exponent in [0.0, 0.7, 1.0] {
             let mut counts = KeyCounts::new(500, 2000);
             let mut sum = 0.0;
-            let weight = |rank: u32| {
+            let weights = (1..=20_000).map(|rank: u32| {
                 sum += f64::from(rank).powf(-exponent);
                 sum
-            };
-            let sums: Vec<f64> = (1..=20_000).map(weight).collect();
+            });
+            let sums: Vec<f64> = weights.collect();
             let mut seen = std::collections::HashSet::new();
             for number in 0..60_000 {
                 let drawn = draw_unit(1, number);

@@ -71,8 +71,8 @@ impl Pattern {
     }
 
     pub(super) fn add_type(&mut self, data_type: DataType, hash: u64) {
-        let new = || (0, DistinctCounter::new(PRECISION));
-        let (uses, distinct) = self.types.entry(data_type).or_insert_with(new);
+        let (uses, distinct) =
+            self.types.entry(data_type).or_insert_with(|| (0, DistinctCounter::new(PRECISION)));
         *uses += 1;
         distinct.add(hash);
     }

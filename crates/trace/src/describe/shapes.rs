@@ -93,7 +93,7 @@ fn is_number(text: &[u8]) -> bool {
 }
 
 fn words(event: &Event, roles: &[Role]) -> Vec<Word> {
-    let word = |(argument, role): (crate::Argument<'_>, &Role)| match (role, argument.bytes) {
+    let words = event.arguments().zip(roles).map(|(argument, role)| match (role, argument.bytes) {
         (Role::Value, _) => Word::Value,
         (Role::Key, Some(key)) => {
             let mut name = Vec::new();
@@ -102,6 +102,6 @@ fn words(event: &Event, roles: &[Role]) -> Vec<Word> {
         }
         (_, Some(text)) if text.len() <= TEXT_BYTES_MAX => Word::Text(text.to_vec()),
         _ => Word::Size(argument.size),
-    };
-    event.arguments().zip(roles).map(word).collect()
+    });
+    words.collect()
 }

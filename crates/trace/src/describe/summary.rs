@@ -304,7 +304,7 @@ fn warnings(
 }
 
 fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
-    let command = |(name, kind): (Vec<u8>, Kind)| Command {
+    let commands = kinds.into_iter().map(|(name, kind)| Command {
         name: String::from_utf8_lossy(&name).into_owned(),
         count: kind.count,
         share: share(kind.count, events),
@@ -313,8 +313,8 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
         writes: kind.is_write,
         value_bytes: Percentiles::from_sizes(&kind.value_bytes),
         value_sizes: kind.value_bytes,
-    };
-    let mut all: Vec<Command> = kinds.into_iter().map(command).collect();
+    });
+    let mut all: Vec<Command> = commands.collect();
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     all
 }

@@ -309,11 +309,11 @@ mod tests {
     /// Sorted counts of `keys` keys, drawn by the law with this mean number of draws.
     fn drawn(keys: usize, exponent: f64, draws_per_key: usize, seed: u64) -> Vec<u64> {
         let mut sum = 0.0;
-        let weight = |rank: usize| {
+        let weights = (1..=keys).map(|rank: usize| {
             sum += (rank as f64).powf(-exponent);
             sum
-        };
-        let sums: Vec<f64> = (1..=keys).map(weight).collect();
+        });
+        let sums: Vec<f64> = weights.collect();
         let mut counts = vec![0; keys];
         let mut random = SplitMix::new(draw(seed, 0));
         for _ in 0..keys * draws_per_key {

@@ -23,8 +23,8 @@ fn recognizes(head: &Head<'_>) -> bool {
 
 fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
     let named = first_lines(head).next().and_then(Columns::new);
-    let usual = || Some(Columns { ttl: Some(USUAL_TTL), ..Columns::new(USUAL)? });
-    let columns = named.or_else(usual).unwrap_or_default();
+    let columns = named.or_else(|| Some(Columns { ttl: Some(USUAL_TTL), ..Columns::new(USUAL)? }));
+    let columns = columns.unwrap_or_default();
     let mut source = Source {
         format: "meta",
         protocol: Protocol::Memcache,

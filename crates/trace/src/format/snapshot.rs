@@ -64,8 +64,7 @@ pub(super) mod tests {
     use super::*;
 
     fn checksum(bytes: &[u8]) -> u64 {
-        let step = |sum: u64, byte: &u8| TABLE[usize::from(sum as u8 ^ byte)] ^ sum >> 8;
-        bytes.iter().fold(0, step)
+        bytes.iter().fold(0, |sum: u64, byte| TABLE[usize::from(sum as u8 ^ byte)] ^ sum >> 8)
     }
 
     /// Bytes with the end of a snapshot, and its end mark in the middle.

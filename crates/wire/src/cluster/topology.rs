@@ -95,10 +95,10 @@ impl Topology {
             let range = slot(first)?..=slot(last)?;
             let mut nodes = nodes.iter().map(|node| read_slot_node(node, asked));
             let master = nodes.next()??;
-            let known = |s: &&mut Shard| {
+            let known = shards.iter_mut().find(|s| {
                 s.master.as_ref().is_some_and(|m| (&m.host, m.port) == (&master.host, master.port))
-            };
-            match shards.iter_mut().find(known) {
+            });
+            match known {
                 Some(shard) => shard.slots.push(range),
                 None => shards.push(Shard {
                     slots: vec![range],
@@ -212,9 +212,9 @@ fn read_slot_node(reply: &Value, asked: &str) -> Option<ShardNode> {
 
 /// The first of these that is a name rather than an address.
 fn hostname(lines: [String; 2]) -> Option<String> {
-    let is_name =
-        |host: &String| !host.is_empty() && host != "?" && host.parse::<IpAddr>().is_err();
-    lines.into_iter().find(is_name)
+    lines
+        .into_iter()
+        .find(|host| !host.is_empty() && host != "?" && host.parse::<IpAddr>().is_err())
 }
 
 /// A field of a map.

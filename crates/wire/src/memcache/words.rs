@@ -189,12 +189,12 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
     if length.fixed == 0 && length.is_fixed() {
         return Err(format!("{name}: the key is empty"));
     }
-    let bad = |piece: &Piece| match piece {
+    let bad = key.pieces.iter().any(|piece| match piece {
         Piece::Bytes(bytes) => bytes.iter().any(|byte| !is_of_word(*byte)),
         Piece::Secret(bytes) => bytes.reveal().iter().any(|byte| !is_of_word(*byte)),
         _ => false,
-    };
-    if key.pieces.iter().any(bad) {
+    });
+    if bad {
         return Err(format!("{name}: the key contains spaces or control characters"));
     }
     Ok(())

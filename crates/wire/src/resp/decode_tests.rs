@@ -14,15 +14,14 @@ enum Outcome {
 }
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
-    let say = |reply: Reply<'_>| match reply {
+    // An unfinished line.
+    let (replies, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, |reply| match reply {
         Reply::Done | Reply::Empty | Reply::Found(_) => Outcome::Done,
         Reply::Miss => Outcome::Miss,
         Reply::Error(text) => Outcome::Error(text.to_vec()),
         Reply::Push => Outcome::Push,
         Reply::Number(number) => Outcome::Number(number),
-    };
-    // An unfinished line.
-    let (replies, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
+    });
     replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Outcome::Fault)).collect()
 }
 

@@ -44,7 +44,7 @@ impl Delivery {
         its.flat_map(|node_receiver| node_receiver.places.iter().copied()).collect()
     }
 
-    /// Leaves out the node_receivers of receivers from number `receivers` on.
+    /// Leaves out the entries of receivers from number `receivers` on.
     pub(crate) fn keep_node_receivers_of(&mut self, receivers: u32) {
         if self.node_receivers.is_empty() {
             return;

@@ -54,8 +54,7 @@ mod tests {
             ("exponential:1/100", 0.01, 1.0),
         ] {
             let rate = -f64::ln(1.0 - percentile) / share;
-            let cdf = |x: f64| (1.0 - (-rate * x).exp()) / (1.0 - (-rate).exp());
-            shape::at_every_range(text, |_, x| cdf(x));
+            shape::at_every_range(text, |_, x| (1.0 - (-rate * x).exp()) / (1.0 - (-rate).exp()));
         }
     }
 

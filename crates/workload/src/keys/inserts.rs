@@ -118,9 +118,8 @@ mod tests {
 
     #[test]
     fn shares_insert_keys_of_their_own() {
-        let of = |index| Inserts::new(7, Shard { index, of: 3 });
         let keys: BTreeSet<u64> = (1..=3)
-            .map(of)
+            .map(|index| Inserts::new(7, Shard { index, of: 3 }))
             .flat_map(|inserts| {
                 let keys: Vec<u64> = (0..4).map(|_| inserts.begin().unwrap()).collect();
                 keys.iter().rev().for_each(|key| inserts.answered(*key));

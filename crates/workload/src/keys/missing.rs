@@ -17,9 +17,9 @@ impl FromStr for Hits {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-        let fault =
-            || format!("{text:?} is not a hit ratio; expected a number from 0 to 1, such as 0.9");
-        share.map(|share| Self((share * f64::from(ONE)).round() as u32)).ok_or_else(fault)
+        share.map(|share| Self((share * f64::from(ONE)).round() as u32)).ok_or_else(|| {
+            format!("{text:?} is not a hit ratio; expected a number from 0 to 1, such as 0.9")
+        })
     }
 }
 

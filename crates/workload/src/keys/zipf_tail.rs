@@ -99,9 +99,9 @@ mod tests {
                         })
                         .collect();
                     let all = sums[sums.len() - 1];
-                    let below =
-                        |key: u64| key.checked_sub(1).map_or(0.0, |k| sums[k as usize] / all);
-                    shape::ranks_hold(&format!("zipf:{s},{first}"), range, below);
+                    shape::ranks_hold(&format!("zipf:{s},{first}"), range, |key: u64| {
+                        key.checked_sub(1).map_or(0.0, |k| sums[k as usize] / all)
+                    });
                 }
             }
         }
@@ -113,8 +113,9 @@ mod tests {
             let below = |key| zeta(key, 1.2) / zeta(range, 1.2);
             shape::ranks_hold("zipf:1.2,1", range, below);
             let law = super::ZipfTail::new(1.2, 1, range);
-            let draw = |index| super::KeyDraw::draw(&law, 7.into(), index);
-            shape::keys_hold("the tail from rank 1", range, below, draw);
+            shape::keys_hold("the tail from rank 1", range, below, |index| {
+                super::KeyDraw::draw(&law, 7.into(), index)
+            });
         }
     }
 

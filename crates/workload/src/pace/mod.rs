@@ -127,8 +127,7 @@ impl Schedule {
     #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         let rate = self.stages.first()?.from_per_s;
-        let steady = |s: &Stage| s.from_per_s == rate && s.to_per_s == rate;
-        self.stages.iter().all(steady).then_some(rate)
+        self.stages.iter().all(|s| s.from_per_s == rate && s.to_per_s == rate).then_some(rate)
     }
 
     /// The highest rate in requests per second.
@@ -241,8 +240,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn stages(schedule: &Schedule) -> Vec<(f64, f64, Option<u64>)> {
-        let stage = |s: &Stage| (s.from_per_s, s.to_per_s, s.lasts_ns);
-        schedule.stages.iter().map(stage).collect()
+        schedule.stages.iter().map(|s| (s.from_per_s, s.to_per_s, s.lasts_ns)).collect()
     }
 
     #[test]

@@ -191,10 +191,10 @@ impl PlanParts {
         refuse((2..=most).contains(&servers.len()), || {
             text!("{HOST}: {} servers; must be between 2 and {most}", servers.len())
         })?;
-        let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
-        refuse(servers.iter().all(places), || {
-            text!("{HOST}: each of several servers must be a host or a unix socket")
-        })?;
+        refuse(
+            servers.iter().all(|server| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_))),
+            || text!("{HOST}: each of several servers must be a host or a unix socket"),
+        )?;
         match self.target.ring() {
             Some((servers, _)) => self.check_ring(servers),
             None => self.check_pool(),

@@ -96,8 +96,8 @@ fn check_steps(operation: &Operation) -> Result<(), PlanError> {
 
 /// Checks the order of this many operations.
 fn check_spans(spans: &[Span], operations: usize) -> Result<(), PlanError> {
-    let possible = |span: &Span| span.times > 0 && (span.operation as usize) < operations;
-    let wrong = spans.iter().find(|span| !possible(span));
+    let wrong =
+        spans.iter().find(|span| !(span.times > 0 && (span.operation as usize) < operations));
     refuse(wrong.is_none() && !spans.is_empty(), || match wrong {
         Some(span) => text!(
             "{ORDER}: operation {} does not exist; there are {}",

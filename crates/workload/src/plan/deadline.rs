@@ -75,11 +75,10 @@ mod tests {
             parts.recovery.deadline_ns = Some(5_000_000);
             let words = |line: &&str| CommandSpec::parse(line.split(' '));
             parts.sequence = steps.iter().flat_map(|step| step.iter().map(words)).collect();
-            let of = |step: &&[&str]| MixStep {
-                commands: step.len() as u32,
-                when: StepCondition::Always,
-            };
-            let steps = steps.iter().map(of).collect();
+            let steps = steps
+                .iter()
+                .map(|step| MixStep { commands: step.len() as u32, when: StepCondition::Always })
+                .collect();
             let operation = Operation { name: "buy".into(), weight: 1, steps, keys: None };
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });
             parts.build().map(|_| ()).map_err(|error| error.to_string())

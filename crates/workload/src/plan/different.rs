@@ -66,10 +66,9 @@ mod tests {
     #[test]
     fn repeats_are_one_command_whatever_their_data() {
         let mut parts = parts();
-        let fill = |len, skip| Arg { pieces: vec![Piece::Fill { len, skip }] };
         let set = |len, skip| {
             let mut command = CommandSpec::from_words(["SET", "k"]);
-            command.args.push(fill(len, skip));
+            command.args.push(Arg { pieces: vec![Piece::Fill { len, skip }] });
             command
         };
         let get = CommandSpec::from_words(["GET", "k"]);

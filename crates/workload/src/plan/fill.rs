@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::reads::{ITEMS_WRITTEN, read_keys};
 use super::{Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Stop, Window};
 use crate::keys::{DrawnBy, KeyNumbering};
-use crate::{Arg, CommandSpec, Dataset, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
+use crate::{Arg, CommandSpec, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
 
 /// Options of `SET` with the lifetime of a key.
 const LIFETIMES: [&[u8]; 4] = [b"EX", b"PX", b"EXAT", b"PXAT"];
@@ -129,11 +129,11 @@ impl PlanParts {
             () if with.iter().any(has_field) => KeyArity::Rows,
             () => KeyArity::One,
         };
-        let each = |command: &CommandSpec| match of {
+        let commands = with.iter().map(|command| match of {
             KeyArity::Numbers => with_one_key(command),
             KeyArity::Rows | KeyArity::One => command.clone(),
-        };
-        self.filled(with.iter().map(each).collect(), of, keys)
+        });
+        self.filled(commands.collect(), of, keys)
     }
 
     /// Returns the number of different keys that a fill plan writes: those of its first command.
@@ -144,25 +144,25 @@ impl PlanParts {
         let (Some(key), Some(rows)) = (key.filter(|key| is_of_row(key)), rows) else {
             return self.data.keys.range.unwrap_or(1);
         };
-        let text = |row| {
+        let keys = (0..rows.len() as u64).map(|row| {
             let cells = key.pieces.iter().filter_map(move |piece| match piece {
                 Piece::Field(column) => Some(rows.cell(row, *column)),
                 _ => None,
             });
             cells.collect::<Vec<_>>()
-        };
-        (0..rows.len() as u64).map(text).collect::<HashSet<_>>().len() as u64
+        });
+        keys.collect::<HashSet<_>>().len() as u64
     }
 
     /// Plan that removes the keys that this fill plan writes.
     #[must_use]
     pub fn removed_by(&self) -> Self {
         let remove = if self.protocol.is_memcache() { "delete" } else { "DEL" };
-        let removed = |command: &CommandSpec| {
+        let commands = self.sequence.iter().map(|command| {
             let key = command.args.get(1).cloned();
             [remove.into()].into_iter().chain(key).collect::<Vec<_>>().into()
-        };
-        let sequence = self.sequence.iter().map(removed).collect();
+        });
+        let sequence = commands.collect();
         Self { name: "clean".to_owned(), sequence, ..self.clone() }
     }
 
@@ -170,13 +170,13 @@ impl PlanParts {
     /// number. They cover all keys, whatever share of the plan this is.
     #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
-        let of = |command: &CommandSpec| {
+        let parts = self.setup.iter().map(|command| {
             let numbered = self.data.keys.range.is_some() && has_number(command);
             let of = if numbered { KeyArity::Numbers } else { KeyArity::One };
             let filled = self.filled(vec![with_one_key(command)], of, &self.data.keys);
             Self { load: Load { shard: Shard::WHOLE, ..filled.load }, ..filled }
-        };
-        self.setup.iter().map(of).collect()
+        });
+        parts.collect()
     }
 
     /// Returns whether a command of the plan needs no existing data.
@@ -199,10 +199,10 @@ impl PlanParts {
             command.name() == "SET" && !command.names_reply() && !foreign
         };
         let own = || self.sequence.iter().filter(known);
-        let of_key = |command: &&CommandSpec| {
+        let same_key = own().find(|command| {
             command.args.get(1).is_some_and(|arg| arg == read || with_key(arg) == key)
-        };
-        let own = own().find(of_key).or_else(|| own().next());
+        });
+        let own = same_key.or_else(|| own().next());
         if self.protocol.is_memcache() {
             return self.stored(own, key);
         }
@@ -256,7 +256,6 @@ impl PlanParts {
             (None, range) => range.unwrap_or(1),
         };
         let requests = times.max(1).saturating_mul(sequence.len() as u64);
-        let in_order = |rows: &Arc<Dataset>| Arc::new((**rows).clone().taken_by(RowBy::Request));
         // Of fewer keys than shares everybody writes all.
         let shared = times >= u64::from(self.load.shard.of);
         let asked = &self.load.concurrency;
@@ -279,9 +278,10 @@ impl PlanParts {
             shard: if shared { self.load.shard } else { Shard::WHOLE },
             ..Load::default()
         };
+        let dataset = rows.map(|rows| Arc::new((**rows).clone().taken_by(RowBy::Request)));
         let data = Data {
             keys,
-            dataset: rows.map(in_order).or_else(|| self.data.dataset.clone()),
+            dataset: dataset.or_else(|| self.data.dataset.clone()),
             values: self.data.values.clone(),
             payload_bytes: self.data.payload_bytes,
             ..Data::default()
@@ -352,12 +352,11 @@ fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
 }
 
 fn has_number(command: &CommandSpec) -> bool {
-    let numbered = |piece: &Piece| match piece {
+    command.args.iter().flat_map(|arg| &arg.pieces).any(|piece| match piece {
         Piece::Number(_) => true,
         Piece::Derived(derived) => derived.names_key(),
         _ => false,
-    };
-    command.args.iter().flat_map(|arg| &arg.pieces).any(numbered)
+    })
 }
 
 fn has_field(command: &CommandSpec) -> bool {
@@ -379,11 +378,11 @@ fn typed(key: &Arg) -> String {
 
 /// The argument with every number replaced by the key's number.
 fn with_key(arg: &Arg) -> Arg {
-    let piece = |piece: &Piece| match piece {
+    let pieces = arg.pieces.iter().map(|piece| match piece {
         Piece::Number(_) => Piece::Number(Slot::Key),
         piece => piece.clone(),
-    };
-    Arg { pieces: arg.pieces.iter().map(piece).collect() }
+    });
+    Arg { pieces: pieces.collect() }
 }
 
 fn with_one_key(command: &CommandSpec) -> CommandSpec {

@@ -23,11 +23,11 @@ fn written(fill: &Fill) -> Vec<(String, u64)> {
         [Piece::Bytes(text), Piece::Number(Slot::Key)] => String::from_utf8_lossy(text).into(),
         other => format!("{other:?}"),
     };
-    let of = |parts: &PlanParts| match parts.load.stop {
+    let written = fill.parts.iter().map(|parts| match parts.load.stop {
         Stop::Requests(n) => (key(&parts.sequence[0].args[1]), n),
         Stop::AfterNs(_) => unreachable!("keys are counted"),
-    };
-    fill.parts.iter().map(of).collect()
+    });
+    written.collect()
 }
 
 #[test]

@@ -21,12 +21,11 @@ impl PlanParts {
             (Some(mix), true) => mix.operations.len(),
             _ => 0,
         };
-        let is_there = |logged: &LogSubject| match *logged {
-            LogSubject::Command(at) => (at as usize) < self.sequence.len(),
-            LogSubject::Operation(at) => (at as usize) < operations,
-        };
         refuse(
-            self.peer.logged.iter().all(is_there),
+            self.peer.logged.iter().all(|logged| match *logged {
+                LogSubject::Command(at) => (at as usize) < self.sequence.len(),
+                LogSubject::Operation(at) => (at as usize) < operations,
+            }),
             || "a log is kept of commands of the sequence, and of operations that are counted",
         )
     }
@@ -57,17 +56,16 @@ impl Plan {
     #[must_use]
     pub fn most_logged(&self) -> u64 {
         let of = |span: std::ops::Range<usize>| {
-            let within = |at: u32| span.contains(&(at as usize));
             let commands = self.peer.logged.iter().filter(|logged| match logged {
-                LogSubject::Command(at) => within(*at),
+                LogSubject::Command(at) => span.contains(&(*at as usize)),
                 LogSubject::Operation(_) => false,
             });
             commands.count() as u64
         };
         let Some(mix) = &self.mix else { return of(0..self.sequence.len()) };
-        let whole =
-            |at: usize| u64::from(self.peer.logged.contains(&LogSubject::Operation(at as u32)));
-        let each = mix.spans().enumerate().map(|(at, (_, span))| of(span) + whole(at));
+        let each = mix.spans().enumerate().map(|(at, (_, span))| {
+            of(span) + u64::from(self.peer.logged.contains(&LogSubject::Operation(at as u32)))
+        });
         each.max().unwrap_or_default()
     }
 }

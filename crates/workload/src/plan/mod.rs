@@ -45,7 +45,7 @@ pub use recorded::{RecordedStall, RecordedTraffic};
 pub use retry::{Backoff, ReconnectLimits, Retry};
 pub use transactions::Transactions;
 
-use crate::secret::{self, SecretBytes};
+use crate::secret::{self};
 use crate::{
     Arrivals, Budget, CommandSpec, Content, Curve, Delivery, Endpoint, Pace, Pacer, Piece,
     Schedule, SizeBy, Sizes, Target, stream,
@@ -287,8 +287,8 @@ impl Plan {
         let filling = self.data.fill.iter().flatten();
         let commands = self.setup.iter().chain(&self.sequence).chain(filling);
         let commands = commands.flat_map(CommandSpec::secrets);
-        let text = |secret: &SecretBytes| String::from_utf8_lossy(secret.reveal()).into_owned();
-        let mut all: Vec<String> = login.chain(commands.map(text)).collect();
+        let commands = commands.map(|secret| String::from_utf8_lossy(secret.reveal()).into_owned());
+        let mut all: Vec<String> = login.chain(commands).collect();
         if let Endpoint::Spawned { args, .. } = &self.target.endpoint {
             all.extend(secret::of_arguments(args));
         }
@@ -382,8 +382,7 @@ impl Plan {
         let unlimited = |schedule: &Schedule| {
             schedule.unlimited().any(|span| span.start < to_ns && span.end > from_ns)
         };
-        let is_due = |s: &Schedule| self.own_rate_per_s(due(s)) >= 1.0 || unlimited(s);
-        self.load.pace.schedule().is_none_or(is_due)
+        self.load.pace.schedule().is_none_or(|s| self.own_rate_per_s(due(s)) >= 1.0 || unlimited(s))
     }
 
     /// The requests of this share, to claim from.

@@ -46,13 +46,12 @@ impl FromStr for Pick {
             "rows" => Ok(Self::Row),
             spans => {
                 let spans: Option<Vec<Span>> = spans.split(',').map(span).collect();
-                let fault = || {
+                spans.map(Self::Spans).ok_or_else(|| {
                     format!(
                         "{text:?}: expected drawn, turns, or numbers of operations from 1, such as \
                          1,2:9 for the first once and the second nine times"
                     )
-                };
-                spans.map(Self::Spans).ok_or_else(fault)
+                })
             }
         }
     }

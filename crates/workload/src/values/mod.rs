@@ -162,8 +162,7 @@ impl Values {
             if lap > 0 && self.content != Content::Classic && !self.content.is_fresh() {
                 // No lap repeats another, or large values would compress.
                 let word = random::draw(!self.seed, lap as u64).to_le_bytes();
-                let byte = |n: usize| word[(start + n) % word.len()];
-                now.iter_mut().enumerate().for_each(|(n, b)| *b ^= byte(n));
+                now.iter_mut().enumerate().for_each(|(n, b)| *b ^= word[(start + n) % word.len()]);
             }
             at += step;
             out = later;

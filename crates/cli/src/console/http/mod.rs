@@ -72,7 +72,7 @@ impl HttpServer {
         let finishes = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&finishes);
         let serving = ServerThread { listener, woken, open: Vec::new(), rest_until: None };
-        let serve = move || {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             let open = serving.serve(&service);
             if ending.load(Ordering::Acquire) {
                 let until = Instant::now() + FINISH_PATIENCE;
@@ -81,8 +81,7 @@ impl HttpServer {
                     let _ = connection.finish(until, &service);
                 });
             }
-        };
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(serve)?;
+        })?;
         Ok(Self { wake: Some(wake), thread: Some(thread), finishes })
     }
 

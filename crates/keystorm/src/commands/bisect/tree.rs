@@ -86,11 +86,11 @@ impl Tree {
             let words =
                 ["log", "--format=%H %s", "--first-parent", "--reverse"].iter().chain(range);
             let text = git(&self.repository, words)?;
-            let commit = |line: &str| {
+            let commits = text.lines().map(|line| {
                 let (hash, subject) = line.split_once(' ').unwrap_or((line, ""));
                 Commit { hash: hash.to_owned(), subject: subject.to_owned() }
-            };
-            Ok::<Vec<Commit>, anyhow::Error>(text.lines().map(commit).collect())
+            });
+            Ok::<Vec<Commit>, anyhow::Error>(commits.collect())
         };
         let mut commits = describe(&["--max-count=1", &good])?;
         commits.extend(describe(&[&format!("{good}..{bad}")])?);

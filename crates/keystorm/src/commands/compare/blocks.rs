@@ -240,8 +240,8 @@ impl<'b, 'r> Blocks<'b, 'r> {
     /// The loads that need further blocks.
     fn open(&self, loads: &[usize]) -> Option<Vec<usize>> {
         let blocks = self.wanted as usize;
-        let needs = |load: &&usize| self.taken[**load].blocks() < blocks;
-        let open: Vec<usize> = loads.iter().filter(needs).copied().collect();
+        let open: Vec<usize> =
+            loads.iter().filter(|load| self.taken[**load].blocks() < blocks).copied().collect();
         (!open.is_empty()).then_some(open)
     }
 
@@ -313,12 +313,12 @@ impl<'b, 'r> Blocks<'b, 'r> {
 
     /// Planned seconds of the blocks that are still missing.
     fn missing_s(&self) -> f64 {
-        let of_load = |(load, taken): (&Load, &Taken)| {
+        let times = self.loads.iter().zip(&self.taken).map(|(load, taken)| {
             let is_given = taken.runs.is_empty();
             let blocks = (self.wanted as usize).saturating_sub(taken.blocks());
             if is_given { 0.0 } else { blocks as f64 * load.block_s() }
-        };
-        self.loads.iter().zip(&self.taken).map(of_load).sum()
+        });
+        times.sum()
     }
 
     /// Returns the title of a run in the live line.

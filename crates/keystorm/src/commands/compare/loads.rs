@@ -17,11 +17,11 @@ use super::blocks::{Load, Taken, looks};
 pub(super) fn placed(loads: &[ComparedLoad], pins: Option<&Pins>) -> Result<Vec<ComparedLoad>> {
     let placed = |plan: &Plan| pinned(plan, pins).map_err(|why| anyhow!(why));
     let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
-    let load = |load: &ComparedLoad| {
+    let loads = loads.iter().map(|load| {
         let (name, at_rate) = (load.name.clone(), load.at_rate.clone());
         Ok(ComparedLoad { name, at_rate, plans: all(&load.plans)?, limits: all(&load.limits)? })
-    };
-    loads.iter().map(load).collect()
+    });
+    loads.collect()
 }
 
 /// A load in blocks.
@@ -34,17 +34,15 @@ pub(super) type NumberedLoad = (usize, Load);
 
 /// Loads at their requested rates.
 pub(super) fn as_asked(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
-    let load = |load: &ComparedLoad| load_of(load.whole_name(), &load.plans);
-    loads.iter().map(load).enumerate().collect()
+    loads.iter().map(|load| load_of(load.whole_name(), &load.plans)).enumerate().collect()
 }
 
 /// Loads at full speed, as far as they are needed.
 pub(super) fn at_limit(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
-    let load = |(at, load): (usize, &ComparedLoad)| {
-        (at, load_of(format!("{} as fast as it goes", load.name), &load.limits))
-    };
-    limited.map(load).collect()
+    limited
+        .map(|(at, load)| (at, load_of(format!("{} as fast as it goes", load.name), &load.limits)))
+        .collect()
 }
 
 /// Runs of every load so far.
@@ -107,7 +105,9 @@ impl Judge<'_> {
     }
 
     fn question(self, load: &ComparedLoad, taken: &Taken, limit: &Taken) -> Question {
-        let candidate = |(side, name): (usize, &String)| {
+        let plan = &load.plans[0];
+        let rate_rps = plan.load.pace.schedule().and_then(|schedule| schedule.rate_per_s());
+        let candidates = self.names.iter().enumerate().map(|(side, name)| {
             let (mut runs, limit) = (of_side(&taken.runs, side), of_side(&limit.runs, side));
             if runs.is_empty() {
                 runs = of_side(&taken.void_runs, side);
@@ -117,14 +117,12 @@ impl Judge<'_> {
                 judge(&mut candidate, slo, &trials(slo, &runs, self.job.repeats_void));
             }
             candidate
-        };
-        let plan = &load.plans[0];
-        let rate_rps = plan.load.pace.schedule().and_then(|schedule| schedule.rate_per_s());
+        });
         Question {
             name: load.name.clone(),
             unit: CountUnit::from_plan(plan),
             rate_rps: rate_rps.map(|rate| plan.own_rate_per_s(rate)),
-            candidates: self.names.iter().enumerate().map(candidate).collect(),
+            candidates: candidates.collect(),
         }
     }
 }
@@ -136,11 +134,11 @@ fn of_side(runs: &[Vec<RunDigest>], side: usize) -> Vec<RunDigest> {
 
 /// Returns the observations of each run; with `--disturbed=count`, regardless of disturbances.
 fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observation> {
-    let of = |glance: &RunDigest| match Observation::new(slo, glance.run()) {
+    let observations = runs.iter().map(|glance| match Observation::new(slo, glance.run()) {
         observation if leaves_out_void => observation,
         observation => observation.undisturbed(),
-    };
-    runs.iter().map(of).collect()
+    });
+    observations.collect()
 }
 
 /// Judges whether a server meets the target, over all of its runs.

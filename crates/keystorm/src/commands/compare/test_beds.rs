@@ -2,14 +2,13 @@
 //!
 //! Shares run at the same time, each over its own connections, and are combined into one run.
 
-use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use host::{LinkUse, Watch, WatchRecord};
+use host::{Watch, WatchRecord};
 use measure::Measurement;
 use report::Run;
 use report::compare::{self, Subject};
@@ -163,7 +162,7 @@ impl<'r> TestBeds<'r> {
                 .enumerate()
                 .map(|(at, (share, barrier))| {
                     let bed = self.rig_of(at);
-                    let load = move || {
+                    thread::Builder::new().spawn_scoped(scope, move || {
                         bed.load(
                             share,
                             Start::Released(barrier),
@@ -171,18 +170,16 @@ impl<'r> TestBeds<'r> {
                             interrupted,
                             &mut NoObserver,
                         )
-                    };
-                    thread::Builder::new().spawn_scoped(scope, load)
+                    })
                 })
                 .collect();
             let mut waiting = shares.len();
-            let has_ended = |load: &io::Result<ScopedJoinHandle<'_, _>>| {
-                load.as_ref().map_or(true, ScopedJoinHandle::is_finished)
-            };
             // One that fails before it is ready, or never starts, must not keep the others waiting.
             while waiting > 0
                 && !interrupted.load(Ordering::Relaxed)
-                && !loads.iter().any(has_ended)
+                && !loads
+                    .iter()
+                    .any(|load| load.as_ref().map_or(true, ScopedJoinHandle::is_finished))
             {
                 match is_ready.recv_timeout(Duration::from_millis(20)) {
                     Ok(()) => waiting -= 1,
@@ -219,14 +216,13 @@ fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
     } = all;
     servers.extend(more.servers);
     cpus.extend(more.cpus.into_iter().filter(|cpu| !cpus.contains(cpu)).collect::<Vec<_>>());
-    let fuller = |a: LinkUse, b: LinkUse| if b.share() > a.share() { b } else { a };
     let worst = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
     WatchRecord {
         servers,
         unseen: unseen.or(more.unseen),
         idle_round_trip_ns: idle_round_trip_ns.max(more.idle_round_trip_ns),
         link: match (link, more.link) {
-            (Some(a), Some(b)) => Some(fuller(a, b)),
+            (Some(a), Some(b)) => Some(if b.share() > a.share() { b } else { a }),
             (a, b) => a.or(b),
         },
         cpus,

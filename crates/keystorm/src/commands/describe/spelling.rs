@@ -51,8 +51,8 @@ fn key(pattern: &str, key_bytes: u64) -> String {
             other => text.push(other),
         }
     }
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":_-.{}/".contains(letter);
-    let needs_no_quotes = !text.is_empty() && text.chars().all(is_plain);
+    let needs_no_quotes = !text.is_empty()
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || ":_-.{}/".contains(letter));
     if needs_no_quotes { text } else { literal(text.as_bytes()) }
 }
 

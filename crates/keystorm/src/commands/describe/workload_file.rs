@@ -166,10 +166,10 @@ fn spaces(of: &Description, out: &mut String) -> Spaces {
         let parts: Vec<_> = match &pattern.types[..] {
             [_, _, ..] => {
                 let keys = |of: u64| (all * of).div_ceil(pattern.distinct_keys.max(1));
-                let part = |(of, uses, distinct): &(DataType, u64, u64)| {
+                let parts = pattern.types.iter().map(|(of, uses, distinct)| {
                     (Some(*of), *uses as f64 / typed as f64, keys(*distinct))
-                };
-                pattern.types.iter().map(part).collect()
+                });
+                parts.collect()
             }
             _ => vec![(None, 1.0, all)],
         };

@@ -122,11 +122,10 @@ impl CellContext<'_> {
                     self.engine.serve(&listeners, connections_max, &Replies::new(BULK), &stop)
                 }
             };
-            let serve = || {
+            let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, || {
                 // Without a sink the client would wait for ever.
                 serve().inspect_err(|_| self.interrupted.store(true, Ordering::Relaxed))
-            };
-            let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
+            });
             let thread = thread.context("starting a thread for the sink")?;
             let run = runner::RunJob {
                 password: None,

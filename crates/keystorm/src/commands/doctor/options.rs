@@ -136,11 +136,11 @@ impl Options {
     /// what a user of it runs.
     pub(super) fn of_client(&self, matches: &ArgMatches) -> Result<Plan, UsageError> {
         let command = command::<Self>();
-        let typed = |arg: &&clap::Arg| {
+        let typed = command.get_arguments().find(|arg| {
             matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
                 && !CLIENT_OPTIONS.contains(&arg.get_id().as_str())
-        };
-        if let Some(other) = command.get_arguments().find(typed) {
+        });
+        if let Some(other) = typed {
             let name = if other.is_positional() { "TARGET".to_owned() } else { written(other) };
             let text = format!("{name}: --client measures no server; leave one of the two out");
             return Err(UsageError(text));

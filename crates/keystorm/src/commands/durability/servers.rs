@@ -91,8 +91,7 @@ impl Node {
     ) -> Result<()> {
         let deadline = Instant::now() + READY_WITHIN;
         loop {
-            let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
-            if self.child.as_mut().is_none_or(has_ended) {
+            if self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None))) {
                 bail!("the server on {} has ended{}", self.address, self.last_words());
             }
             let answer = self.ask(question).ok().and_then(|answer| answer.text());

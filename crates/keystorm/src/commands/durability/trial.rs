@@ -226,8 +226,8 @@ impl Trial<'_> {
                 self.act(&answered, Duration::from_secs_f64(moment_s), &crashed, &load_ended);
             crashed.store(true, Ordering::Relaxed);
             stop.store(true, Ordering::Relaxed);
-            let panicked = |_| anyhow!("a thread of the load panicked");
-            anyhow::Ok((load.join().map_err(panicked)??, acted, reader.join().unwrap_or_default()))
+            let load = load.join().map_err(|_| anyhow!("a thread of the load panicked"));
+            anyhow::Ok((load??, acted, reader.join().unwrap_or_default()))
         })?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Ok(None);

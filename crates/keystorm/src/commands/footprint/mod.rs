@@ -77,15 +77,15 @@ fn footprint(job: &Options) -> Result<End> {
 /// Names the servers by product and version, and by address where those are the same.
 fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     let names: Vec<String> = beds.iter().map(|(_, bed)| bed.server.facts.version_name()).collect();
-    let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
+    let servers = beds.iter().enumerate().map(|(number, (target, bed))| {
         let alike = names.iter().filter(|other| **other == names[number]).count() > 1;
         let mut name = names[number].clone();
         if alike {
             name += &format!(" ({})", number + 1);
         }
         Ok(Server { name, allocator: MemoryReader::open(bed, target)?.allocator()? })
-    };
-    beds.iter().enumerate().map(server).collect()
+    });
+    servers.collect()
 }
 
 /// Refuses a server that holds keys, since these would be measured, too.
@@ -123,11 +123,11 @@ struct FootprintRun<'j> {
 
 impl Experiment for FootprintRun<'_> {
     fn planned_s(&self) -> f64 {
-        let part_s = |part: &MeasuredPart<'_>| match part {
+        let seconds = self.left.iter().map(|part| match part {
             MeasuredPart::Item(..) => STEP_S * f64::from(self.starts),
             MeasuredPart::Steps(_) => STEP_S,
-        };
-        self.left.iter().map(part_s).sum()
+        });
+        seconds.sum()
     }
 
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {

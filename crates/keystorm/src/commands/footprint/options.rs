@@ -23,6 +23,7 @@ use workload::Endpoint;
 /// Takes the options of a run that name the server: -h, -p, -s, -u, -a, --spawn and the like (see keystorm
 /// --help).
 #[derive(Parser)]
+#[allow(clippy::doc_markdown, reason = "the comment is the help, which is no Markdown")]
 #[command(
     name = "keystorm footprint",
     override_usage = "keystorm footprint [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
@@ -114,7 +115,7 @@ pub(super) fn read(
     if servers.iter().any(memcached) && !strings {
         return Err(UsageError("memcached has strings only: add one, as string:100".to_owned()));
     }
-    let several = |job: &&Job| {
+    let several = servers.iter().find(|job| {
         let target = job.plans.first().map(|plan| &plan.target);
         let endpoint = target.map(|target| &target.endpoint);
         target.is_some_and(|target| target.cluster.is_some())
@@ -122,8 +123,8 @@ pub(super) fn read(
                 endpoint,
                 Some(Endpoint::Spawned { .. } | Endpoint::Tcp { .. } | Endpoint::Unix(_))
             )
-    };
-    if servers.iter().find(several).is_some() {
+    });
+    if several.is_some() {
         return Err(UsageError(
             "footprint takes one server, with -h and -p, -s, or --spawn".to_owned(),
         ));

@@ -114,11 +114,10 @@ impl Acts<'_, '_> {
         let watch = bed.server.watch(&plan.target, true).with_journal(true).without_memory(true);
         let begun = watch.begin();
         let measured = thread::scope(|scope| {
-            let begin = || {
+            let acting = thread::Builder::new().name("acts".to_owned()).spawn_scoped(scope, || {
                 player.play(&mut scenes, &stop);
                 stop.store(true, Ordering::Relaxed);
-            };
-            let acting = thread::Builder::new().name("acts".to_owned()).spawn_scoped(scope, begin);
+            });
             let acting = acting.context("starting a thread")?;
             let mut shown = ObserverPair(&mut frame.progress, page.as_mut());
             let measured = bed.load(plan, Start::Ready, None, &stop, &mut shown);

@@ -69,11 +69,11 @@ pub(super) struct Player<'p, 'b> {
 impl Player<'_, '_> {
     /// Prepares every act, before load begins.
     pub(super) fn prepare(&self) -> Vec<Scene> {
-        let prepared = |staged: &StagedAct| match self.prepare_one(staged) {
+        let acts = self.job.staged.iter().map(|staged| match self.prepare_one(staged) {
             Ok(scene) => scene,
             Err(error) => Scene::NotSupported(format!("{error:#}")),
-        };
-        self.job.staged.iter().map(prepared).collect()
+        });
+        acts.collect()
     }
 
     fn prepare_one(&self, staged: &StagedAct) -> Result<Scene> {

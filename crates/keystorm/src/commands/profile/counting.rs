@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -236,11 +236,11 @@ fn counts_of_perf(listing: &Path) -> Result<Counts> {
 fn counts_of_threads(scratch: &Path) -> Result<Vec<Counts>> {
     let counts = (1..).map(|number| scratch.join(format!("out-{number:02}")));
     let files = counts.take_while(|path| path.exists());
-    let read = |path: PathBuf| -> Result<Counts> {
+    let counts = files.map(|path| -> Result<Counts> {
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         Counts::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))
-    };
-    let threads: Vec<Counts> = files.map(read).collect::<Result<_>>()?;
+    });
+    let threads: Vec<Counts> = counts.collect::<Result<_>>()?;
     if threads.is_empty() {
         bail!("callgrind wrote no counts: the server did not end when asked to");
     }

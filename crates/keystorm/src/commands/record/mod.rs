@@ -166,7 +166,8 @@ impl<'r> Recorder<'r> {
         let (events, thread) = recording::write(writer, nodes.len(), &progress);
         // One secret: a name has the same pseudonym on all nodes.
         let pseudonyms = job.anonymise.then(Pseudonyms::default);
-        let decoding = |(server, node): (usize, &Node)| DecoderSettings {
+        let seconds = job.duration.map_or(0.0, |time| time.as_secs_f64());
+        let settings = nodes.iter().enumerate().map(|(server, node)| DecoderSettings {
             server,
             name: node.name.clone(),
             format: node.format(),
@@ -176,13 +177,12 @@ impl<'r> Recorder<'r> {
             own_clients: node.own_clients.clone(),
             sample: job.sample,
             privacy: Privacy::new(source.protocol, job.values, pseudonyms.clone()),
-        };
-        let seconds = job.duration.map_or(0.0, |time| time.as_secs_f64());
+        });
         Ok(Self {
             job,
             server,
             interrupted,
-            decoders: nodes.iter().enumerate().map(decoding).collect(),
+            decoders: settings.collect(),
             events: Some(events),
             writer: Some(thread),
             progress,
@@ -206,8 +206,7 @@ impl<'r> Recorder<'r> {
                     Some(end.map_or(starts + on_for, |end| end.min(starts + on_for)))
                 }
             };
-            let is_over = |end: Instant| Instant::now() >= end;
-            if end.is_some_and(is_over) {
+            if end.is_some_and(|end| Instant::now() >= end) {
                 break;
             }
             if let why @ (EndReason::Interrupted | EndReason::Failed(_)) =

@@ -120,9 +120,8 @@ pub(super) fn write(
         let mut order = Order { servers, ..Order::default() };
         write_all(&mut writer, &from, &mut order, &progress)?;
         order.flush(&mut writer)?;
-        let bytes = |writer: &Writer<_>| progress.bytes.store(writer.bytes(), Ordering::Relaxed);
         writer.flush()?;
-        bytes(&writer);
+        progress.bytes.store(writer.bytes(), Ordering::Relaxed);
         progress.events.store(writer.events(), Ordering::Relaxed);
         let file = writer.finish()?.into_inner().map_err(|error| anyhow!(error.into_error()))?;
         file.sync_all().context("saving it to the disk")

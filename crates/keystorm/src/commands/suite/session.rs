@@ -133,8 +133,8 @@ impl<'s> Session<'s> {
 
     /// Refuses a spec that cannot be run here.
     pub(super) fn check(&self, spec: &Spec) -> Result<(), PlanRefusal> {
-        let lacks = |name: &String| self.commands.get(name) == Some(&None);
-        if let Some(name) = spec.needs().iter().find(|name| lacks(name)) {
+        if let Some(name) = spec.needs().iter().find(|name| self.commands.get(*name) == Some(&None))
+        {
             let why = format!("the server has no {}", name.to_uppercase());
             return Err(PlanRefusal::Unsupported(why));
         }

@@ -177,7 +177,7 @@ impl SurveyRun<'_> {
         let measured = self.steps(chapter, frame);
         let terminal = Terminal::of_stdout();
         let Some(answer) = self.survey.chapters.last() else { return measured };
-        let show = || -> Result<()> {
+        frame.progress.aside(|| -> Result<()> {
             terminal.line(&answer.title)?;
             if !answer.points.is_empty() {
                 terminal.table(&answer.table())?;
@@ -185,8 +185,7 @@ impl SurveyRun<'_> {
             answer.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
             answer.left_out.iter().try_for_each(|why| terminal.line(why))?;
             terminal.line("")
-        };
-        frame.progress.aside(show)?;
+        })?;
         measured
     }
 
@@ -249,11 +248,10 @@ impl SurveyRun<'_> {
             let started: Vec<_> = plans
                 .zip(&own)
                 .map(|(plan, bed)| {
-                    let run = move || {
+                    thread::Builder::new().spawn_scoped(scope, move || {
                         let run = bed.run(plan, None, &mut runner::NoObserver);
                         run.map(Run::failed_if_refused)
-                    };
-                    thread::Builder::new().spawn_scoped(scope, run)
+                    })
                 })
                 .collect();
             let ended = started.into_iter().map(|thread| {

@@ -118,8 +118,8 @@ pub(super) fn intent(
 ) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     check(&output, &line)?;
-    let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
-    let seconds = seconds.map(within).transpose().map_err(UsageError)?;
+    let seconds = seconds.map(|time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX));
+    let seconds = seconds.transpose().map_err(UsageError)?;
     if !(1..=1_000_000_000).contains(&keys) {
         let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
         return Err(UsageError(text));

@@ -31,9 +31,8 @@ pub(crate) fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         modules.keys().map(|from| (from, reached(from, &direct))).collect();
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     for (from, to) in &reached {
-        let back = |other: &&&Module| reached[*other].contains(*from);
-        let circle: Vec<String> =
-            to.iter().filter(back).map(|other| modules[*other].to_owned()).collect();
+        let back = to.iter().filter(|other| reached[*other].contains(*from));
+        let circle: Vec<String> = back.map(|other| modules[*other].to_owned()).collect();
         if circle.len() > 1 {
             found.insert(circle);
         }

@@ -16,15 +16,14 @@ enum Outcome {
 }
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
-    let say = |reply: Reply<'_>| match reply {
+    // An unfinished header.
+    let (replies, fault) = decoded::<BinaryDecoder, _>(pieces, 23, |reply| match reply {
         Reply::Done | Reply::Empty => Outcome::Done,
         Reply::Found(1) => Outcome::Found,
         Reply::Miss => Outcome::Miss,
         Reply::Error(text) => Outcome::Error(String::from_utf8_lossy(text).into_owned()),
         other => panic!("{other:?}"),
-    };
-    // An unfinished header.
-    let (replies, fault) = decoded::<BinaryDecoder, _>(pieces, 23, say);
+    });
     replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Outcome::Fault)).collect()
 }
 

@@ -265,9 +265,8 @@ fn is_error(word: &[u8]) -> bool {
 /// The line at the start of `input` without its end, and the offset of the next.
 #[inline]
 fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, ProtocolError> {
-    let begins = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit();
     let empty = may_be_empty && input.first() == Some(&b'\r');
-    if !empty && !input.first().is_none_or(begins) {
+    if !empty && !input.first().is_none_or(|b| b.is_ascii_uppercase() || b.is_ascii_digit()) {
         return Err(stranger(TEXT, input));
     }
     let Some(end) = memchr(b'\n', input) else {

@@ -18,22 +18,21 @@ enum Outcome {
 use Outcome::{Done, Error, Fault, Found, Miss};
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
-    let say = |reply: Reply<'_>| match reply {
+    // An unfinished line.
+    let (replies, fault) = decoded::<TextDecoder, _>(pieces, 64 * 1024, |reply| match reply {
         Reply::Done | Reply::Empty => Done(None),
         Reply::Found(hits) => Found(hits, None),
         Reply::Miss => Miss(None),
         Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
         Reply::Push | Reply::Number(_) => unreachable!("memcached says none"),
-    };
-    let marked = |(replies, mark)| match replies {
+    });
+    let outcomes = replies.into_iter().map(|(replies, mark)| match replies {
         Done(_) => Done(mark),
         Found(hits, _) => Found(hits, mark),
         Miss(_) => Miss(mark),
         other => other,
-    };
-    // An unfinished line.
-    let (replies, fault) = decoded::<TextDecoder, _>(pieces, 64 * 1024, say);
-    replies.into_iter().map(marked).chain(fault.then_some(Fault)).collect()
+    });
+    outcomes.chain(fault.then_some(Fault)).collect()
 }
 
 fn whole(input: &[u8]) -> Vec<Outcome> {

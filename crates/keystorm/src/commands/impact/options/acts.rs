@@ -51,11 +51,11 @@ pub(super) fn chosen(
     if let Some(wrong) = named.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(UsageError(suggestions::one_of("act", wrong, &known)));
     }
-    let is_chosen = |act: &Act| match named {
+    let chosen = all.into_iter().filter(|act| match named {
         [] => act.server == family,
         named => named.contains(&act.name),
-    };
-    let chosen: Vec<Act> = all.into_iter().filter(is_chosen).collect();
+    });
+    let chosen: Vec<Act> = chosen.collect();
     match chosen.iter().find(|act| act.server != family) {
         Some(act) => Err(UsageError(format!("act {}: it is for another kind of server", act.name))),
         None if chosen.is_empty() => {
