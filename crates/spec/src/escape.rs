@@ -22,10 +22,12 @@ pub fn literal(text: &[u8], before: &str, after: &str) -> String {
 pub fn of_other_tool(word: &[u8]) -> String {
     let lifetime = Lifetime { least_s: 1, most_s: 2 };
     let arg = Arg::literal(word).with_tags().with_lifetimes(lifetime).with_values().with_numbers();
-    let name = |at: usize| arg.pieces.get(at).map_or("", Piece::placeholder);
+    let name = |at: usize| arg.pieces.get(at).map_or("".into(), Piece::shown);
     let piece = |(at, piece): (usize, &Piece)| match piece {
-        Piece::Bytes(text) => written(text, name(at.wrapping_sub(1)), name(at + 1), own_openings()),
-        _ => name(at).to_owned(),
+        Piece::Bytes(text) => {
+            written(text, &name(at.wrapping_sub(1)), &name(at + 1), own_openings())
+        }
+        _ => name(at).into_owned(),
     };
     arg.pieces.iter().enumerate().map(piece).collect()
 }

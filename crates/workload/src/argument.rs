@@ -3,6 +3,7 @@
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` … `__rand_9th__`,
 //! `__field:name__`, `{tag}` in cluster mode), plus `__key__` and `__ttl__`. `wire` encodes arguments.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
@@ -119,10 +120,11 @@ impl Piece {
         }
     }
 
-    /// Placeholder that it stands for, without parameters; nothing for bytes.
+    /// Text or placeholder that it is written as, without parameters.
     #[must_use]
-    pub fn placeholder(&self) -> &'static str {
-        match self {
+    pub fn shown(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
+            Self::Bytes(bytes) => return String::from_utf8_lossy(bytes),
             Self::Number(slot) => placeholder(*slot),
             Self::Tag => "{tag}",
             Self::Derived(derived) if derived.names_key() => "__key:...__",
@@ -133,8 +135,7 @@ impl Piece {
             Self::Lifetime(_) => "__ttl__",
             Self::Cas => "__cas__",
             Self::Secret(_) | Self::Fill { .. } | Self::Message | Self::MessageNumber => "...",
-            Self::Bytes(_) => "",
-        }
+        })
     }
 
     fn size_hint(&self) -> u64 {

@@ -369,11 +369,7 @@ fn is_of_row(arg: &Arg) -> bool {
 
 /// Identity of a key: the typed text, as far as it distinguishes keys.
 fn typed(key: &Arg) -> String {
-    let text = |piece: &Piece| match piece {
-        Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => other.placeholder().to_owned(),
-    };
-    key.pieces.iter().map(text).collect()
+    key.pieces.iter().map(Piece::shown).collect()
 }
 
 /// The argument with every number replaced by the key's number.
