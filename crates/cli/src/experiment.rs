@@ -99,7 +99,7 @@ fn words_apart(own: &Command, args: Vec<OsString>) -> (Vec<OsString>, Vec<OsStri
     (TypedLine { options, rest: Vec::new() }.words(), words)
 }
 
-/// Splits a command line in which `deliver` or `connect` may follow the options.
+/// Splits a command line in which a delivery or the word `connect` may follow the options.
 fn split(
     own: &Command,
     args: Vec<OsString>,
@@ -160,7 +160,7 @@ fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError
         .map_err(|_| UsageError(format!("see {experiment} --help")))
 }
 
-/// Reads arguments as [`ParsedArgs::read`] does; `deliver` or `connect` may follow the options.
+/// Reads arguments as [`ParsedArgs::read`] does; a delivery may follow the options.
 ///
 /// # Errors
 /// Returns an error if they make no sense.

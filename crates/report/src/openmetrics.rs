@@ -84,7 +84,10 @@ impl Counters {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
             operations: operations.map(OperationCounters::from_figures).collect(),
-            requests: if plan.has_receivers() { tally.succeeded() } else { tally.requests() },
+            requests: match plan.delivery {
+                Some(_) => tally.succeeded(),
+                None => tally.requests(),
+            },
             deadline: tally
                 .in_time()
                 .zip(tally.deadline)

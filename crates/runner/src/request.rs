@@ -241,9 +241,10 @@ impl<M: Copy> Requests<M> {
         self.settle_many(1, now_ns)
     }
 
-    /// Number of requests at the front that each await one reply to this command.
+    /// Number of operations at the front that each await one reply, all to the same command.
     #[inline]
-    pub(crate) fn alike(&self, command: u32) -> u32 {
+    pub(crate) fn alike(&self) -> u32 {
+        let command = self.queue.front().map_or(0, |oldest| oldest.command);
         let is_alike = |request: &&Request<M>| {
             request.command == command && (request.left == 1 || request.progress.is_run)
         };

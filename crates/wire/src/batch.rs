@@ -49,7 +49,18 @@ struct CommandAt {
     /// Number of fresh numbers before it in its operation.
     fresh: u64,
     operation: usize,
+    short: Option<ShortCommand>,
 }
+
+/// A command of few bytes with at most one number, copied in one piece of a constant size.
+#[derive(Debug, Clone)]
+struct ShortCommand {
+    bytes: [u8; SHORT_MAX],
+    hole: Option<Hole>,
+}
+
+/// Maximum length of a short command.
+const SHORT_MAX: usize = 64;
 
 /// A part of a template: bytes from `start` to its end, with the holes and inserts in them.
 struct Span<'t> {
@@ -82,7 +93,9 @@ impl Batch {
                 let (start, hole, insert) =
                     (sequence.bytes.len(), sequence.holes.len(), sequence.inserts.len());
                 append(&mut sequence, &next, fresh, values);
+                let short = ShortCommand::new(&next);
                 commands.push(CommandAt {
+                    short,
                     start,
                     end: sequence.bytes.len(),
                     holes: hole..sequence.holes.len(),
@@ -243,6 +256,21 @@ impl Batch {
         self.write_span(span, numbers, request, out);
     }
 
+    /// Appends one command for `count` requests, from request number `first` on.
+    #[inline]
+    pub fn append_run(&self, first: u64, count: u32, command: usize, out: &mut Vec<u8>) {
+        let numbers = (0..count).map(|n| first.wrapping_add(n.into()));
+        let CommandAt { short, start, end, fresh, operation, .. } = &self.commands[command];
+        let Some(short) = short else {
+            return numbers.for_each(|number| self.append(number, command..command + 1, out));
+        };
+        let of_operation = &self.numbers[*operation];
+        for number in numbers {
+            short.append(number, of_operation, *fresh, out);
+            out.truncate(out.len() - SHORT_MAX + (end - start));
+        }
+    }
+
     /// Appends a separately compiled part of a command, after `fresh` fresh numbers of the command.
     pub(crate) fn append_part(
         &self,
@@ -280,6 +308,30 @@ impl Batch {
             varying.append(insert, out);
         }
         copy_until(bytes.len(), &mut varying.drawn, out);
+    }
+}
+
+impl ShortCommand {
+    fn new(template: &Template) -> Option<Self> {
+        let Template { bytes, holes, inserts } = template;
+        if bytes.len() > SHORT_MAX || holes.len() > 1 || !inserts.is_empty() {
+            return None;
+        }
+        let mut padded = [0; SHORT_MAX];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        Some(Self { bytes: padded, hole: holes.first().copied() })
+    }
+
+    /// Appends the command for a request number, padded.
+    #[inline]
+    fn append(&self, number: u64, numbers: &Numbers, mut fresh: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.bytes);
+        if let Some(hole) = &self.hole {
+            let drawn = numbers.value(number.into(), hole.slot, &mut fresh);
+            let place = start + hole.at;
+            write_number(drawn, hole.slot, &mut out[place..place + hole.digits]);
+        }
     }
 }
 

@@ -103,6 +103,9 @@ pub(crate) fn place(fraction: f64, fine: u64, range: u64) -> u64 {
     within(((fraction * BELOW_ONE) as u64) << 11 | fine >> 53, range)
 }
 
+/// 2^64: all values of random bits.
+pub(crate) const ALL: f64 = 2.0 * (1u64 << 63) as f64;
+
 /// 2^53, up to which a float represents every integer.
 const BELOW_ONE: f64 = (1u64 << 53) as f64;
 

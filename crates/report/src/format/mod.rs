@@ -24,7 +24,6 @@ use std::sync::OnceLock;
 
 use crate::document::{Block, term};
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape, topics};
-pub(crate) use outages::write_outages;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -163,12 +162,8 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the TLS agreement; nothing without TLS.
 fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write_pairs(topics::negotiated(summary), out)
-}
-
-/// Writes names with their values, a line each.
-fn write_pairs(pairs: Vec<(&str, String)>, out: &mut dyn Write) -> io::Result<()> {
-    pairs.iter().try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
+    let mut pairs = topics::negotiated(summary).into_iter();
+    pairs.try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
 }
 
 /// Returns the times of TLS handshakes, if they are known.
@@ -180,7 +175,7 @@ fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
 /// connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
-        return write_pairs(topics::troubles(summary), out);
+        return outages::write(summary, out);
     }
     writeln!(out, "  errors: {}", summary.errors)?;
     for (kind, count) in summary.error_counts().by_kind() {
@@ -189,7 +184,12 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     for example in summary.first_errors() {
         writeln!(out, "    first: {example}")?;
     }
-    write_pairs(topics::troubles(summary), out)
+    outages::write(summary, out)
+}
+
+/// Writes the spans in which nothing succeeded, if there were any.
+pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    outages::write_outages(summary, out)
 }
 
 impl Summary<'_> {

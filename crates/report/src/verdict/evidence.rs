@@ -34,7 +34,7 @@ pub(super) struct Evidence {
     pub(super) absent_s: f64,
     /// Set if an error ended the run.
     pub(super) broken_off: bool,
-    /// Set if requests are messages, measured until they are received.
+    /// Set if requests are messages whose delivery is measured.
     pub(super) of_messages: bool,
     /// Set if requests are commands of a record, with its times.
     pub(super) recorded: bool,

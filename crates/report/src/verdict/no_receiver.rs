@@ -4,7 +4,7 @@ use workload::{DeliveryKind, Plan};
 
 /// The warning about channels without a subscriber. Keys without a receiver are refused with the plan.
 pub(super) fn no_receiver(plan: &Plan) -> Option<String> {
-    let own = plan.own_receivers()?;
+    let own = plan.delivery.as_ref()?.own(plan.load.shard);
     let DeliveryKind::Pubsub { .. } = own.kind else { return None };
     let reached = u64::from(own.receivers) * u64::from(own.places_each);
     let without = u64::from(own.places).checked_sub(reached).filter(|without| *without > 0)?;

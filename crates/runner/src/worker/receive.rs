@@ -226,15 +226,18 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 }
             }
             let repeated = if is_whole { reply.without_text() } else { None };
-            let command = requests.oldest_mut().map_or(0, |oldest| oldest.command);
+            if let Some(reply) = repeated.filter(|_| self.context.asks.alike) {
+                let alike = self.settle_alike(requests, reply, bytes, rest, consumed);
+                if alike > 0 {
+                    span.decoded += (alike - 1) * consumed;
+                    span.settled = span.decoded;
+                    continue;
+                }
+            }
             if !self.settle(requests, reply, bytes) {
                 return span;
             }
-            if let Some(reply) = repeated.filter(|_| self.context.asks.alike) {
-                let more = self.settle_alike(requests, command, reply, bytes, rest, consumed);
-                span.decoded += more * consumed;
-                span.settled = span.decoded;
-            } else if let Some(reply) = repeated {
+            if let Some(reply) = repeated.filter(|_| self.context.asks.nothing) {
                 let more = self.settle_repeats(requests, reply, receivers, rest, consumed);
                 span.decoded += more * consumed;
                 span.settled = span.decoded;

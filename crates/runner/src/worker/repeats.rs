@@ -35,19 +35,23 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         count as usize
     }
 
-    /// Settles, without decoding, the replies of a mix that repeat the `len` bytes at the start of `input`
-    /// and answer the same command. Each ends an operation. Returns their number.
+    /// Settles the reply in the first `len` bytes of `input`, and without decoding those that repeat it and
+    /// answer the same command of a mix. Each ends an operation. Returns their number: 0 if this one is not
+    /// the only reply to its request.
     #[inline]
     pub(super) fn settle_alike(
         &mut self,
         requests: &mut Requests<R::Mark>,
-        command: u32,
         reply: Reply<'_>,
         bytes: u64,
         input: &[u8],
         len: usize,
     ) -> usize {
-        let count = wire::repeats(input, len, requests.alike(command));
+        let alike = requests.alike();
+        if alike == 0 {
+            return 0;
+        }
+        let count = 1 + wire::repeats(input, len, alike - 1);
         let mut left = count;
         while let Some(oldest) = requests.oldest_mut().filter(|_| left > 0) {
             let many = oldest.left.min(left);

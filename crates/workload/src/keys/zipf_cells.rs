@@ -4,7 +4,7 @@
 //! continuous density differs: the span of its integral is divided into equally likely cells, one of which is
 //! picked by the first bits of a draw. The density hardly changes in a narrow cell, so an even draw is right
 //! in nearly every case, and the exact density rejects it in the others. Most cells of the hottest ranks
-//! contain one rank only.
+//! contain one rank only. What an even draw decides is computed in whole numbers, all else in floats.
 
 use super::zipf_shape::Shape;
 use crate::random::{self, Stream};
@@ -17,18 +17,26 @@ const CELLS: usize = 1 << CELL_BITS;
 /// integral.
 const EVEN_MIN: f64 = 0.5;
 
+/// Number of ranks from which on whole numbers would be too coarse.
+const RANKS_MAX: u64 = 1 << 32;
+
 /// The cells of one range.
 #[derive(Debug, Clone)]
 pub(super) struct Cells {
     shape: Shape,
     ranks: u64,
+    /// Binary digits after the point of the even cells.
+    fraction: u32,
+    /// Largest distance of an even draw from its rank, like [`Shape::squeeze`].
+    squeeze: i64,
+    even: Box<[EvenCell; CELLS]>,
     cells: Box<[Cell; CELLS]>,
     /// Each cell's share of the integral.
     share: f64,
 }
 
 /// Cell of the integral. A point drawn evenly between its ends is accepted with the density there relative to
-/// that at the start, which is `1` at the start and lies between two lines after it.
+/// that at the start, which is `1` at the start and above the tangent after it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     start: f64,
@@ -37,8 +45,17 @@ struct Cell {
     /// Fall of the tangent over the cell; draws below it are accepted. [`f64::INFINITY`] if the inverse is
     /// used.
     tangent: f64,
-    /// Fall of the chord to the end; draws above it are rejected.
-    chord: f64,
+}
+
+/// Cell of an even draw, in fixed point. Refuses all draws if it is all 0.
+#[derive(Debug, Clone, Copy, Default)]
+struct EvenCell {
+    start: u64,
+    width: u64,
+    /// Acceptance at the start, of 2^64.
+    whole: u64,
+    /// Fall of the tangent over the cell, of 2^64.
+    tangent: u64,
 }
 
 impl Cells {
@@ -48,25 +65,45 @@ impl Cells {
         for (number, cell) in cells.iter_mut().enumerate() {
             *cell = Cell::new(&shape, shape.first() + number as f64 * share, share);
         }
-        Self { shape, ranks, cells, share }
+        let fraction = ranks.min(RANKS_MAX).leading_zeros() - 2;
+        let fixed = |x: f64| (x * (1u64 << fraction) as f64).ceil();
+        let mut even = Box::new([EvenCell::default(); CELLS]);
+        if ranks < RANKS_MAX {
+            for (even, cell) in even.iter_mut().zip(&*cells).filter(|(_, c)| c.tangent < 1.0) {
+                let [start, width] = [cell.start, cell.width].map(|x| fixed(x) as u64);
+                let tangent = (cell.tangent * random::ALL).ceil() as u64;
+                *even = EvenCell { start, width, whole: u64::MAX, tangent };
+            }
+        }
+        // What was rounded up must not look nearer.
+        let squeeze = fixed(shape.squeeze) as i64 - 4;
+        Self { shape, ranks, fraction, squeeze, even, cells, share }
     }
 
     /// A rank from 0.
     #[inline]
     pub(super) fn rank(&self, stream: Stream, index: u64) -> u64 {
-        let mut bits = stream.draw(index);
+        let bits = stream.draw(index);
+        let cell = &self.even[(bits >> (u64::BITS - CELL_BITS)) as usize];
+        let along = bits << CELL_BITS;
+        let height = bits.wrapping_mul(random::GOLDEN_GAMMA);
+        if height <= cell.whole - random::within(along, cell.tangent) {
+            let x = cell.start + random::within(along, cell.width);
+            let rank = (x + (1 << (self.fraction - 1))) >> self.fraction;
+            let is_near = (rank << self.fraction) as i64 - x as i64 <= self.squeeze;
+            if is_near && rank.wrapping_sub(1) < self.ranks {
+                return rank - 1;
+            }
+        }
+        self.exact_rank(bits)
+    }
+
+    /// The rank of a draw that the even cells do not decide.
+    #[cold]
+    fn exact_rank(&self, mut bits: u64) -> u64 {
         let mut attempt = 0;
         loop {
-            let cell = &self.cells[(bits >> (u64::BITS - CELL_BITS)) as usize];
-            let along = random::unit(bits << CELL_BITS);
-            // The last bits, which say next to nothing of where, say how high.
-            let height = random::unit(bits.wrapping_mul(random::GOLDEN_GAMMA));
-            let x = if height <= 1.0 - along * cell.tangent {
-                cell.start + cell.width * along
-            } else {
-                self.closer(bits, height)
-            };
-            if let Some(rank) = self.shape.rank_at(x, self.ranks, bits) {
+            if let Some(rank) = self.shape.rank_at(self.position(bits), self.ranks, bits) {
                 return rank;
             }
             attempt += 1;
@@ -74,22 +111,20 @@ impl Cells {
         }
     }
 
-    /// Finds the draw's position in its cell when the tangent alone does not decide it.
-    #[cold]
-    fn closer(&self, bits: u64, mut height: f64) -> f64 {
+    /// A draw from the continuous density.
+    fn position(&self, bits: u64) -> f64 {
         let number = bits >> (u64::BITS - CELL_BITS);
         let (cell, mut along) = (&self.cells[number as usize], random::unit(bits << CELL_BITS));
         if cell.tangent.is_infinite() {
             let of_all = (number as f64 + along) * self.share;
             return self.shape.inverse(self.shape.first() + of_all);
         }
+        // The last bits, which say next to nothing of where, say how high.
+        let mut height = random::unit(bits.wrapping_mul(random::GOLDEN_GAMMA));
         let mut tries = 0;
         loop {
             let x = cell.start + cell.width * along;
-            let is_below = |fall: f64| height <= 1.0 - along * fall;
-            if is_below(cell.tangent)
-                || is_below(cell.chord) && height <= self.shape.density(x / cell.start)
-            {
+            if height <= self.shape.density(x / cell.start) {
                 return x;
             }
             [along, height] = [tries, tries + 1].map(|index| random::draw_unit(bits, index));
@@ -106,10 +141,9 @@ impl Cell {
         if shape.is_all_of(rank, from, from + share) {
             return Self { start: rank, ..Self::default() };
         }
-        let (width, end) = (end - start, shape.density(end / start));
+        let (width, is_even) = (end - start, shape.density(end / start) >= EVEN_MIN);
         let slope = shape.exponent() * width / start;
-        let tangent = if end >= EVEN_MIN { slope } else { f64::INFINITY };
-        Self { start, width, tangent, chord: 1.0 - end }
+        Self { start, width, tangent: if is_even { slope } else { f64::INFINITY } }
     }
 }
 
@@ -127,6 +161,21 @@ mod tests {
         let whole = one.cells.iter().filter(|cell| cell.start == 1.0 && cell.width == 0.0).count();
         // Rounding may make the last one look as if it went on.
         assert!(whole >= CELLS - 1, "{whole}");
+    }
+
+    #[test]
+    fn whole_numbers_decide_as_floats_do() {
+        for ranks in [1, 2, 1000, 10_000_000, RANKS_MAX - 1, RANKS_MAX, u64::MAX] {
+            for exponent in ["0.01", "0.99", "1", "2", "5"] {
+                let cells = Cells::new(super::super::zipf::shape(Some(exponent)).unwrap(), ranks);
+                let stream = Stream::from_seed(ranks);
+                for index in 0..20_000 {
+                    let [rank, exact] =
+                        [cells.rank(stream, index), cells.exact_rank(stream.draw(index))];
+                    assert_eq!(rank, exact, "{index} of {ranks} by {exponent}");
+                }
+            }
+        }
     }
 
     fn shape() -> Shape {

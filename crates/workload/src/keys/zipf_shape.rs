@@ -23,7 +23,7 @@ pub(super) struct Shape {
     /// Start of the integral to draw from: the weight of the first rank before 1.5.
     first: f64,
     /// Largest distance of a draw from its rank at which it is accepted without the exact test.
-    squeeze: f64,
+    pub(super) squeeze: f64,
 }
 
 impl Shape {
@@ -67,13 +67,9 @@ impl Shape {
     }
 
     /// Returns the rank from 0 of a draw from the continuous density, unless it is rejected.
-    #[inline(always)]
     pub(super) fn rank_at(&self, x: f64, ranks: u64, bits: u64) -> Option<u64> {
-        // A float beyond the largest rank becomes the largest. Of 63 bits the processor makes a number at
-        // once.
-        let quick = (x + 0.5) as i64;
-        let rank = if quick < i64::MAX { quick as u64 } else { (x + 0.5) as u64 };
-        let rank = rank.clamp(1, ranks);
+        // A float beyond the largest rank becomes the largest.
+        let rank = ((x + 0.5) as u64).clamp(1, ranks);
         // Of both together the processor guesses better.
         let near = (rank > FAR) | (rank as f64 - x <= self.squeeze);
         if !near && self.integral(x) < self.start_of(rank as f64) {

@@ -15,7 +15,7 @@ use crate::{
     SizeBy, Slot, verify,
 };
 
-pub(crate) fn refuse<T: Into<Text>>(
+pub(super) fn refuse<T: Into<Text>>(
     ok: bool,
     message: impl FnOnce() -> T,
 ) -> Result<(), PlanError> {

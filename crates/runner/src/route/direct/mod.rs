@@ -394,35 +394,30 @@ fn begin_runs<E: Engine, P: Protocol>(
     let Some(operations) = &steps.operations else { return };
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
-    let (mut runs, mut run) = (0, None::<Request<()>>);
-    for number in (0..turn.sequences).map(|n| turn.first.wrapping_add(n.into())) {
-        let operation = operations.pick(number);
+    let number = |n: u32| turn.first.wrapping_add(n.into());
+    let (mut n, mut runs, mut picked) = (0, 0, operations.pick(turn.first));
+    while n < turn.sequences {
+        let (first, operation) = (n, picked);
         let command = operations.first_step(operation).start;
-        let (at, before) = (command as usize, route.out.len());
-        batch.append_of(number.into(), at..at + 1, &mut route.out);
+        let before = route.out.len();
+        while n < turn.sequences && picked == operation {
+            n += 1;
+            picked = operations.pick(number(n));
+        }
+        batch.append_run(number(first), n - first, command as usize, &mut route.out);
         recorder.sent_bytes(command, route.out.len() - before, measured);
-        if let Some(run) = run.as_mut().filter(|run| run.command == command) {
-            run.left += 1;
-            continue;
-        }
-        if let Some(ended) = run.take() {
-            requests.push(ended);
-        }
         runs += 1;
-        run = Some(Request {
-            number,
+        requests.push(Request {
+            number: number(first),
             intended_ns: 0,
             sent_ns: 0,
             handed_ns: 0,
             command,
-            left: 1,
+            left: n - first,
             measured,
             progress: OperationState { operation, is_run: true, ..OperationState::default() },
             mark: (),
         });
-    }
-    if let Some(ended) = run {
-        requests.push(ended);
     }
     *in_flight += u64::from(turn.sequences);
     send_operations(worker, conn, runs);

@@ -7,10 +7,11 @@ use naming::{
     WRITERS, text,
 };
 
-use super::{Delivery, DeliveryKind, NAME_PREFIX, NodeReceiver, TAG};
-use crate::plan::check::refuse;
-use crate::plan::limits;
-use crate::{Arg, CommandSpec, Endpoint, Piece, Plan, PlanError, PlanParts};
+use super::check::refuse;
+use super::{PlanError, PlanParts, limits};
+use crate::{
+    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, NodeReceiver, Piece, Plan, TAG,
+};
 
 impl PlanParts {
     /// Number of receiving threads, beside the senders'; 0 without receivers.
@@ -30,19 +31,13 @@ impl PlanParts {
         self.delivery.is_some()
     }
 
-    /// Receivers of this share of the plan, if it has any.
-    #[must_use]
-    pub fn own_receivers(&self) -> Option<Delivery> {
-        self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard))
-    }
-
     /// Plural noun for its requests: `requests` or `messages`.
     #[must_use]
     pub fn sends(&self) -> &'static str {
         if self.has_receivers() { "messages" } else { "requests" }
     }
 
-    pub(crate) fn check_delivery(&self) -> Result<(), PlanError> {
+    pub(super) fn check_delivery(&self) -> Result<(), PlanError> {
         let Some(delivery) = &self.delivery else {
             return refuse(!self.carries_messages(), || {
                 "__message__ requires receivers: use keystorm deliver".to_owned()
