@@ -103,11 +103,10 @@ impl Destination {
     /// Waits up to `most` for a request more urgent than `no_more`, and takes it.
     fn wait_while(&self, most: Duration, no_more: ResolveRequest) -> ResolveRequest {
         let request = self.request.lock().unwrap_or_else(|e| e.into_inner());
-        let idle = |request: &mut ResolveRequest| {
+        let idle = self.changed.wait_timeout_while(request, most, |request| {
             *request == ResolveRequest::Nothing || *request == no_more
-        };
-        let (mut request, _) =
-            self.changed.wait_timeout_while(request, most, idle).unwrap_or_else(|e| e.into_inner());
+        });
+        let (mut request, _) = idle.unwrap_or_else(|e| e.into_inner());
         let taken = *request;
         if taken == ResolveRequest::Ask && no_more == ResolveRequest::Nothing {
             *request = ResolveRequest::Nothing;

@@ -22,8 +22,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
         return wire::spelled(bytes);
     }
     // Not in the middle of a character.
-    let begins = |at: &usize| bytes[*at] & 0xc0 != 0x80;
-    let end = (TEXT_MAX - 3..=TEXT_MAX).rev().find(begins).unwrap_or(TEXT_MAX);
+    let start = (TEXT_MAX - 3..=TEXT_MAX).rev().find(|at: &usize| bytes[*at] & 0xc0 != 0x80);
+    let end = start.unwrap_or(TEXT_MAX);
     wire::spelled(&bytes[..end]) + "…"
 }
 

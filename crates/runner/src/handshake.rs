@@ -5,7 +5,7 @@
 use engine::ConnId;
 use naming::{DBNUM, ENABLE_TRACKING, NO_TOUCH, PASSWORD, RESP3, RFR, URI, USER};
 use wire::{Decode, Protocol, Reply};
-use workload::{ClusterOptions, Plan, ProtocolKind, ReadFrom, Secret, secret};
+use workload::{Plan, ProtocolKind, ReadFrom, Secret, secret};
 
 use crate::{Fatal, explain};
 
@@ -110,8 +110,7 @@ impl Handshake {
             add(Step::NoTouch, &["CLIENT", "NO-TOUCH", "on"]);
         }
         // A master takes it too, and may become a replica. In no cluster replicas answer reads as it is.
-        let reads_from_replicas = |c: ClusterOptions| c.read_from != ReadFrom::Masters;
-        if target.is_cluster() && target.cluster.is_some_and(reads_from_replicas) {
+        if target.is_cluster() && target.cluster.is_some_and(|c| c.read_from != ReadFrom::Masters) {
             add(Step::ReadOnly, &["READONLY"]);
         }
         Self { password, ..handshake }

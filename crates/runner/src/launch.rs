@@ -297,12 +297,11 @@ fn read_ahead<'scope>(
     let Some(record) = job.record else { return Ok(Vec::new().into_iter()) };
     let workers = (0..connections.workers).map(|worker| connections.range(worker));
     let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
-    let read = move || {
+    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, move || {
         if let Err(why) = feed.run() {
             gate.fail(Fatal::new(why));
         }
-    };
-    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, read)?;
+    })?;
     Ok(sources.into_iter())
 }
 

@@ -97,13 +97,13 @@ impl Ledger {
     /// Returns what each lane holds, once the run has ended.
     pub(crate) fn lanes(&self) -> Vec<LaneRecord> {
         let from_ns = self.from_ns.load(Ordering::Relaxed);
-        let record = |lane: &Lane| {
+        let records = self.lanes.iter().map(|lane| {
             lane.stamp(lane.last_ns.load(Ordering::Relaxed).saturating_sub(from_ns));
             let mut record = lane.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
             record.next = lane.next.load(Ordering::Relaxed);
             record
-        };
-        self.lanes.iter().map(record).collect()
+        });
+        records.collect()
     }
 }
 

@@ -55,10 +55,9 @@ impl LiveRate {
     /// plans.
     pub fn set(&self, rate_per_s: Option<f64>) -> Result<(), String> {
         let state = self.lock();
-        let since_ns = |(origin, start_ns): (Instant, u64)| {
+        let at_ns = state.origin.zip(state.start_ns).map_or(0, |(origin, start_ns)| {
             (origin.elapsed().as_nanos() as u64).saturating_sub(start_ns).saturating_add(AHEAD_NS)
-        };
-        let at_ns = state.origin.zip(state.start_ns).map_or(0, since_ns);
+        });
         self.change(state, at_ns, rate_per_s)
     }
 

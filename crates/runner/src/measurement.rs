@@ -75,9 +75,8 @@ pub(crate) fn measurement(
     let absent: Vec<_> = absent.filter(|span| !span.is_empty()).collect();
     let outages = outages(plan, &total, &successes, elapsed_ns, &tenures, &absent);
     let absences = absent.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
-    let absence = |span: &Range<u64>| Absence { from_ns: span.start, to_ns: span.end };
     Measurement {
-        absences: absences.map(absence).collect(),
+        absences: absences.map(|span| Absence { from_ns: span.start, to_ns: span.end }).collect(),
         outages,
         delayed,
         total,

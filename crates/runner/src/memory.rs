@@ -149,9 +149,8 @@ mod tests {
 
     #[test]
     fn every_request_of_a_log_takes_memory_and_one_without_end_has_a_bound() {
-        let ping = || vec![CommandSpec::from_words(["PING"])];
         let of = |requests| {
-            check(ping(), |parts| {
+            check(vec![CommandSpec::from_words(["PING"])], |parts| {
                 parts.load.stop = Stop::Requests(requests);
                 parts.peer.logged = vec![workload::LogSubject::Command(0)];
             })
@@ -189,11 +188,11 @@ mod tests {
         };
         let get = || vec![CommandSpec::from_words(["GET", "k"])];
         assert_eq!(check(get(), day), Ok(()));
-        let more = |parts: &mut workload::PlanParts| {
+        let text = check(get(), |parts| {
             day(parts);
             parts.load.concurrency.connections = 1000;
-        };
-        let text = check(get(), more).unwrap_err();
+        })
+        .unwrap_err();
         assert!(
             text.starts_with("the seconds of each of 1000 connections would need 6."),
             "{text}"

@@ -176,15 +176,13 @@ impl Origins {
         let per_request = plan.load.concurrency.per_request;
         // A place that is taken over and over would find its port still waiting.
         let is_kept = per_request.is_none_or(|of| of.hold_ns.is_none());
-        let is_wanted =
-            |ports: &RangeInclusive<u16>| connections > PORTS_FROM && is_kept && !ports.is_empty();
         Self {
             mptcp: plan.target.mptcp,
             // Where messages are received, nothing is measured by replies to those who send them.
             kernel_stamps: plan.recording.kernel_stamps && !plan.has_receivers(),
             per_request,
             sources: plan.target.sources.clone(),
-            ports: ports.filter(is_wanted),
+            ports: ports.filter(|ports| connections > PORTS_FROM && is_kept && !ports.is_empty()),
             first: now.as_nanos() as u64 / 1000,
         }
     }

@@ -245,10 +245,10 @@ impl<M: Copy> Requests<M> {
     #[inline]
     pub(crate) fn alike(&self) -> u32 {
         let command = self.queue.front().map_or(0, |oldest| oldest.command);
-        let is_alike = |request: &&Request<M>| {
+        let alike = self.queue.iter().take_while(|request| {
             request.command == command && (request.left == 1 || request.progress.is_run)
-        };
-        self.queue.iter().take_while(is_alike).map(|request| request.left).sum()
+        });
+        alike.map(|request| request.left).sum()
     }
 
     /// Takes the commands of the next `count` replies off, all of the oldest request.

@@ -185,13 +185,13 @@ fn word() -> impl Strategy<Value = (String, Arg)> {
             let piece = arg.pieces.get(at);
             known.iter().find(|(_, known)| Some(known) == piece).map_or("", |(name, _)| name)
         };
-        let written = |(at, piece): (usize, &Piece)| match piece {
+        let texts = arg.pieces.iter().enumerate().map(|(at, piece)| match piece {
             Piece::Bytes(text) => {
                 literal(text, if at > 0 { named(at - 1) } else { "" }, named(at + 1))
             }
             _ => named(at).to_owned(),
-        };
-        (arg.pieces.iter().enumerate().map(written).collect(), arg.clone())
+        });
+        (texts.collect(), arg.clone())
     })
 }
 

@@ -1,7 +1,5 @@
 //! Words in which a text is no placeholder, though it looks like one.
 
-use std::str::Utf8Chunk;
-
 use workload::argument::placeholder;
 use workload::derived::OPENINGS;
 use workload::escape::{BYTES_PLACEHOLDER, escaped};
@@ -23,23 +21,23 @@ pub fn of_other_tool(word: &[u8]) -> String {
     let lifetime = Lifetime { least_s: 1, most_s: 2 };
     let arg = Arg::literal(word).with_tags().with_lifetimes(lifetime).with_values().with_numbers();
     let name = |at: usize| arg.pieces.get(at).map_or("".into(), Piece::shown);
-    let piece = |(at, piece): (usize, &Piece)| match piece {
+    let pieces = arg.pieces.iter().enumerate().map(|(at, piece)| match piece {
         Piece::Bytes(text) => {
             written(text, &name(at.wrapping_sub(1)), &name(at + 1), own_openings())
         }
         _ => name(at).into_owned(),
-    };
-    arg.pieces.iter().enumerate().map(piece).collect()
+    });
+    pieces.collect()
 }
 
 /// A word whose bytes that are no text are escaped.
 #[must_use]
 pub fn text(word: &[u8]) -> String {
-    let chunk = |chunk: Utf8Chunk<'_>| match chunk.invalid() {
+    let chunks = word.utf8_chunks().map(|chunk| match chunk.invalid() {
         [] => chunk.valid().replace('\0', &escaped(&[0])),
         bytes => chunk.valid().replace('\0', &escaped(&[0])) + &escaped(bytes),
-    };
-    word.utf8_chunks().map(chunk).collect()
+    });
+    chunks.collect()
 }
 
 /// Beginnings of the placeholders that other tools have, too, outside of clusters.

@@ -38,8 +38,7 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, Text> {
     if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
         return Err(text!("{KEY_DIST} {draw}: add {KEY_RANGE}, the number of keys to draw from"));
     }
-    let fault = |why: Text| text!("{KEY_DIST} {draw}: {why}");
-    drawn(range, &draw).map_err(fault)
+    drawn(range, &draw).map_err(|why| text!("{KEY_DIST} {draw}: {why}"))
 }
 
 /// A space of `range` keys with this distribution; reads the file that `file:` names.

@@ -34,8 +34,7 @@ pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result
     ];
     let refused =
         refused.into_iter().find_map(|(option, given, why)| given.then_some((option, why)));
-    let of_replicas = || Some((first_given(&server.replicas)?, "memcached has no replicas"));
-    match refused.or_else(of_replicas) {
+    match refused.or_else(|| Some((first_given(&server.replicas)?, "memcached has no replicas"))) {
         Some((CLUSTER, why)) => {
             Err(text!("{CLUSTER}: {why}; {HOST} a,b,c distributes keys over several servers"))
         }

@@ -210,8 +210,7 @@ fn notes(options: &LoadSpec) -> Vec<String> {
 fn chosen(options: &LoadSpec) -> Result<Vec<&'static SuiteTest>, Text> {
     let Some(tests) = options.data.tests.as_deref() else {
         let has = |t: &SuiteTest| !options.dialect.suite_of_redis || t.origin == Origin::Redis;
-        let by_default = |t: &&SuiteTest| t.by_default && has(t);
-        return Ok(SUITE.iter().filter(by_default).collect());
+        return Ok(SUITE.iter().filter(|t| t.by_default && has(t)).collect());
     };
     let asked = tests.to_lowercase();
     let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|t| !t.is_empty()).collect();

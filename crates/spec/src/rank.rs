@@ -47,11 +47,10 @@ fn parse(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Sha
     let shares = text
         .split_once('/')
         .and_then(|(index, of)| Some(Shard { index: index.parse().ok()?, of: of.parse().ok()? }));
-    let fault = || {
+    shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(|| {
         "expected I/N, such as 2/4 for the second of four shares, or env for the launcher's rank"
             .to_owned()
-    };
-    shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
+    })
 }
 
 fn of_environment(
@@ -88,8 +87,8 @@ mod tests {
     #[test]
     fn a_rank_is_what_the_innermost_launcher_says() {
         let describe = |text: &str, set: &[(&str, &str)]| {
-            let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into());
-            parse(text, value).map(|shard| (shard.index, shard.of))
+            parse(text, |name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into()))
+                .map(|shard| (shard.index, shard.of))
         };
         assert_eq!(describe("2/4", &[]), Ok((2, 4)));
         let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];

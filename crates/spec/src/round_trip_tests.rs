@@ -165,10 +165,11 @@ fn possible(mut given: Fields, values: &Values) -> (Fields, LoadSpec) {
 
 /// The value of an option that takes none, or a time.
 pub(crate) fn usual(option: &Arg) -> Option<Value> {
-    let is_time = || option.get_value_names().is_some_and(|names| names[..] == ["TIME"]);
     match option.get_action().takes_values() {
         false => Some(true.into()),
-        true => is_time().then(|| "2s".into()),
+        true => {
+            option.get_value_names().is_some_and(|names| names[..] == ["TIME"]).then(|| "2s".into())
+        }
     }
 }
 

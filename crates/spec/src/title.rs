@@ -41,9 +41,9 @@ fn amounts(mix: &Mix) -> Option<Vec<(String, &Operation)>> {
         }
         Pick::InOrder => mix.operations.iter().map(|o| (times(o.weight), o)).collect(),
         Pick::Spans(spans) => {
-            let operation = |at: u32| mix.operations.get(at as usize);
-            let known =
-                spans.iter().filter_map(|span| Some((span.times, operation(span.operation)?)));
+            let known = spans.iter().filter_map(|span| {
+                Some((span.times, mix.operations.get(span.operation as usize)?))
+            });
             known.map(|(n, o)| (times(n), o)).collect()
         }
         Pick::Row => return None,

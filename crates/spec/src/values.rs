@@ -242,12 +242,12 @@ impl FromStr for Cpus {
 
     fn from_str(text: &str) -> Result<Self, String> {
         const CPU_MAX: usize = 1023;
-        let range = |part: &str| {
+        let ranges = text.split(',').map(|part| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
             (!range.is_empty() && *range.end() <= CPU_MAX).then_some(range)
-        };
-        let ranges = text.split(',').map(range).collect::<Option<Vec<RangeInclusive<usize>>>>();
+        });
+        let ranges = ranges.collect::<Option<Vec<RangeInclusive<usize>>>>();
         let ranges = ranges.ok_or("CPUs are numbers and ranges such as 0,2-3")?;
         Ok(Self(ranges.into_iter().flatten().collect()))
     }

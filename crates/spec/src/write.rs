@@ -75,13 +75,13 @@ impl LoadSpec {
         let mut own = given_fields(self)?;
         let command = vocabulary();
         let options = command.get_arguments();
-        let given = |option: &Arg| {
-            let value = own.remove(&key(option))?;
-            Some(PrintedOption { option: option.clone(), value })
-        };
         let receivers = self.delivery.iter().flat_map(|delivery| &delivery.options);
         let receivers = receivers.map(|(name, value)| PrintedOption::of_receivers(name, value));
-        Ok(options.filter_map(given).chain(receivers).collect())
+        let words = options.filter_map(|option| {
+            let value = own.remove(&key(option))?;
+            Some(PrintedOption { option: option.clone(), value })
+        });
+        Ok(words.chain(receivers).collect())
     }
 
     /// The first option that is given here, and is another in a load that was made of this one, or that the tool which
@@ -93,10 +93,9 @@ impl LoadSpec {
             meant.data = meant.data.beside_a_tool();
         }
         let meant = fields(&meant).ok()?;
-        let is_other =
-            |given: &&PrintedOption| meant.get(&key(&given.option)) != Some(&given.value);
         let given = self.given().ok()?;
-        let name = given.iter().find(is_other)?.option.get_long()?;
+        let other = given.iter().find(|given| meant.get(&key(&given.option)) != Some(&given.value));
+        let name = other?.option.get_long()?;
         Some(name.to_owned())
     }
 
@@ -202,10 +201,10 @@ impl PrintedOption {
 /// A value in TOML, where all but tables look as in JSON. Nothing in it steers a terminal.
 #[must_use]
 pub fn toml_value(value: &Value) -> String {
-    let escaped = |letter: char| format!("\\u{:04x}", u32::from(letter));
     let json = value.to_string();
-    let shown = |c: char| if c.is_control() { escaped(c) } else { c.to_string() };
-    json.chars().map(shown).collect()
+    json.chars()
+        .map(|c| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() })
+        .collect()
 }
 
 /// A text in TOML.
@@ -236,8 +235,9 @@ mod tests {
     use crate::values::Count;
 
     fn typed(line: &str) -> LoadSpec {
-        let word = |word: &str| word.replace("__", " ").replace("k: key ", "k:__key__");
-        let words = line.split(' ').map(word).collect::<Vec<_>>();
+        let words =
+            line.split(' ').map(|word| word.replace("__", " ").replace("k: key ", "k:__key__"));
+        let words = words.collect::<Vec<_>>();
         read(&words).unwrap_or_else(|error| panic!("{error}"))
     }
 

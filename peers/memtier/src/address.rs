@@ -1,6 +1,6 @@
 //! The server that options name.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
 use spec::LoadSpec;
@@ -139,9 +139,9 @@ pub(super) fn describe(options: &Options, spec: &mut LoadSpec) -> Result<(), Fau
 fn host(options: &Options, port: u16) -> Result<String, Fault> {
     let host = options.host.as_deref().unwrap_or("localhost");
     let Some(version) = options.ip_version else { return Ok(host.to_owned()) };
-    let fits = |ip: &IpAddr| ip.is_ipv4() == (version == 4);
     let found = (host, port).to_socket_addrs().ok();
-    let found = found.and_then(|all| all.map(|address| address.ip()).find(fits));
+    let found = found
+        .and_then(|all| all.map(|address| address.ip()).find(|ip| ip.is_ipv4() == (version == 4)));
     found
         .map(|ip| ip.to_string())
         .ok_or_else(|| check_error(format!("host {host} has no address of IP version {version}")))

@@ -186,8 +186,8 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     if options.commands.is_empty() {
         return Ok(());
     }
-    let parallel = |command: &&super::options::Command| command.pattern == Pattern::Parallel;
-    let count = options.commands.iter().filter(parallel).count();
+    let count =
+        options.commands.iter().filter(|command| command.pattern == Pattern::Parallel).count();
     let faults = [
         (options.ratio.is_some(), "when using arbitrary command, ratio is not allowed."),
         (
@@ -202,9 +202,9 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     ];
     refuse(usage_error, &faults)?;
     let prefix = &options.key_prefix;
-    let apart = |command: &&super::options::Command| !is_of_one_slot(&command.text, prefix);
     if options.cluster
-        && let Some(command) = options.commands.iter().find(apart)
+        && let Some(command) =
+            options.commands.iter().find(|command| !is_of_one_slot(&command.text, prefix))
     {
         return Err(check_error(format!(
             "Cluster mode supports only a single key in a command, unless all have the same hash tag \

@@ -56,10 +56,9 @@ pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
 
 /// The remark for a command with several `__key__` in one argument: those behind the first are text.
 pub(super) fn keys_as_text(text: &str) -> Option<String> {
-    let several = |word: &Vec<u8>| {
+    let word = words(text.as_bytes())?.into_iter().find(|word| {
         find(word, KEY).is_some_and(|at| find(&word[at + KEY.len()..], KEY).is_some())
-    };
-    let word = words(text.as_bytes())?.into_iter().find(several)?;
+    })?;
     Some(format!(
         "warning: --command: of {} the first __key__ is a key, and the rest is sent as text",
         report::escape(&word)

@@ -19,8 +19,7 @@ fn text(text: &Option<String>) -> Json {
 
 /// Name of a file without its folder, to hide the location of certificates.
 fn file_name(path: &Option<String>) -> Json {
-    let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
-    Json::Text(path.as_ref().map(name))
+    Json::Text(path.as_ref().map(|path| path.rsplit('/').next().unwrap_or_default().to_owned()))
 }
 
 /// Entries of a configuration in its file, in its order; passwords are not shown.
@@ -207,9 +206,9 @@ pub(super) fn shown(options: &Options) -> String {
     let mut entries = entries(options);
     entries.push((JSON_FILE.to_owned(), text(&options.json_out_file)));
     // Entries that are in no list follow in their order.
-    let place = |key: &str| SHOWN.lines().position(|shown| shown == key).unwrap_or(usize::MAX);
-    entries.sort_by_key(|(key, _)| place(key));
-    let line = |(key, value): &Entry| {
+    entries
+        .sort_by_key(|(key, _)| SHOWN.lines().position(|shown| shown == key).unwrap_or(usize::MAX));
+    let lines = entries.iter().map(|(key, value)| {
         let value = match value {
             Json::Number(number) => number.trim().to_owned(),
             Json::Text(None) => "(null)".to_owned(),
@@ -222,8 +221,8 @@ pub(super) fn shown(options: &Options) -> String {
             Json::Object(_) | Json::Array(_) => String::new(),
         };
         format!("{key} = {value}\n")
-    };
-    entries.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ impl Items {
         value: &str,
         imported: Option<&ImportedItems>,
     ) -> Result<Self, Fault> {
-        let drawn = |(least_s, most_s): &_| *least_s > 0 && least_s < most_s;
-        let lifetimes = options.expiry_range.filter(drawn);
+        let lifetimes =
+            options.expiry_range.filter(|(least_s, most_s)| *least_s > 0 && least_s < most_s);
         let lifetimes = lifetimes.map(|(least_s, most_s)| Lifetime { least_s, most_s });
         let expires = options.expiry_range.map(|(least_s, most_s)| match lifetimes {
             Some(_) => "__ttl__".to_owned(),

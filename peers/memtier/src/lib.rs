@@ -77,15 +77,14 @@ impl FrontEnd for Memtier {
 }
 
 fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
-    let text = |word: OsString| {
+    let texts = args.into_iter().map(|word| {
         word.into_string().map_err(|word| check_error(format!("{word:?} is not UTF-8 text")))
-    };
-    let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
-    let takes = |name: &str| match name {
+    });
+    let args = texts.collect::<Result<Vec<String>, Fault>>()?;
+    let read = words::read(&args, |name| match name {
         "verdict" => Some(false),
         _ => ks_options::takes_value(name),
-    };
-    let read = words::read(&args, takes);
+    });
     let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;
     let mut options = Options::read(&read.given)?;
     if options.help {
@@ -140,15 +139,15 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
          --connection-stage-timeout."
     );
     // A connection that there is none of, or that ends, is a failure of another kind there.
-    let is_lost = |cause: &(dyn std::error::Error + 'static)| {
+    let lost = error.chain().any(|cause| {
         use host::ProbeError::{Broken, NoPort, Unreachable};
         match cause.downcast_ref() {
             Some(Unreachable(_) | NoPort(_)) => true,
             Some(Broken(why)) => why.is_lost(),
             _ => false,
         }
-    };
-    if error.chain().any(is_lost) {
+    });
+    if lost {
         return anyhow::Error::msg(text);
     }
     // Errors that exit with 2 begin with a word of their own.

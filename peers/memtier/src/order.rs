@@ -76,11 +76,10 @@ mod tests {
     use super::*;
 
     fn letters(ratio: (u32, u32), wait: Option<(u32, u32)>, count: usize) -> String {
-        let letter = |operation| ["S", "G", "R", "W"][operation as usize];
         let turn: String = order(ratio, wait)
             .unwrap()
             .iter()
-            .map(|span| letter(span.operation).repeat(span.times as usize))
+            .map(|span| ["S", "G", "R", "W"][span.operation as usize].repeat(span.times as usize))
             .collect();
         turn.chars().cycle().take(count).collect()
     }

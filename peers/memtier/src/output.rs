@@ -280,8 +280,8 @@ fn information(run: &RunFigures) -> Json {
             ("Total connections", u64::from(run.threads) * u64::from(run.clients)),
         ]);
     }
-    let entry = |(key, number): (&str, u64)| (key.to_owned(), Json::whole(number));
-    Json::Object(entries.into_iter().map(entry).collect())
+    let members = entries.into_iter().map(|(key, number)| (key.to_owned(), Json::whole(number)));
+    Json::Object(members.collect())
 }
 
 fn tls((version, cipher): &(String, String)) -> Entry {

@@ -87,12 +87,11 @@ impl Prometheus {
         let bound = |text: &str| text.parse().ok().filter(|bound| SECONDS.contains(bound));
         let bounds: Option<Vec<f64>> = text.split(',').map(bound).collect();
         let us = |seconds: f64| (seconds * 1e6).round() as u64;
-        let rise = |bounds: &Vec<f64>| {
+        let possible = bounds.filter(|bounds| bounds.len() <= BUCKETS_MAX).filter(|bounds| {
             bounds.windows(2).all(|pair| {
                 pair[0] < pair[1] && MemtierHistogram::tell_apart(us(pair[0]), us(pair[1]))
             })
-        };
-        let possible = bounds.filter(|bounds| bounds.len() <= BUCKETS_MAX).filter(rise);
+        });
         self.buckets = Some(possible.ok_or_else(|| {
             usage_error(format!(
                 "--prometheus-latency-buckets must be 1-{BUCKETS_MAX} comma-separated upper bounds in \

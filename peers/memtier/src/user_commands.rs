@@ -98,10 +98,10 @@ fn together(operations: Vec<(Operation, Vec<Words>)>) -> Vec<(Operation, Vec<Wor
     // Its key is drawn at its first occurrence.
     let first = operations.iter().find(|(_, commands)| commands.iter().any(has_key));
     let keys = first.or(operations.first()).and_then(|(operation, _)| operation.keys.clone());
-    let repeated = |(operation, commands): (Operation, Vec<Words>)| {
+    let commands = operations.into_iter().flat_map(|(operation, commands)| {
         std::iter::repeat_n(commands, operation.weight as usize).flatten()
-    };
-    let mut commands: Vec<Words> = operations.into_iter().flat_map(repeated).collect();
+    });
+    let mut commands: Vec<Words> = commands.collect();
     share_one_key(&mut commands);
     let step = MixStep { commands: commands.len() as u32, when: StepCondition::Always };
     let name = "transaction".to_owned();

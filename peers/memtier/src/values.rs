@@ -67,12 +67,12 @@ pub(super) fn small_range(name: &str, text: &str, least: u32) -> Result<(u32, u3
 
 /// `SIZE:WEIGHT,…`.
 pub(super) fn size_list(text: &str) -> Result<Vec<(u32, u32)>, Fault> {
-    let item = |item: &str| {
+    let items = text.split(',').map(|item| {
         let (size, weight) = item.split_once(':')?;
         let small = |text| u32::try_from(number(text)?).ok().filter(|number| *number > 0);
         Some((small(size)?, small(weight)?))
-    };
-    let list: Option<Vec<_>> = text.split(',').map(item).collect();
+    });
+    let list: Option<Vec<_>> = items.collect();
     list.ok_or_else(|| {
         usage_error("data-size-list must be expressed as [size1:weight1],...,[sizeN:weightN].")
     })

@@ -71,7 +71,6 @@ impl AdminState {
     }
 
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
-        let not_there = || HttpResponse::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
                 ("PUT", Ok(rate)) => self.throttle.set(rate),
@@ -93,7 +92,7 @@ impl AdminState {
         let pages: [&[&str]; 3] =
             [&["/vars"], &["/vars.json", "/metrics.json", "/admin/metrics.json"], &["/metrics"]];
         let Some(page) = pages.iter().position(|names| names.contains(&asked.path)) else {
-            return not_there();
+            return HttpResponse::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
         };
         if !asked.reads() {
             return HttpResponse::not_allowed("GET, HEAD");

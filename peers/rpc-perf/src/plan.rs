@@ -85,10 +85,10 @@ fn role(verb: Verb) -> Role {
 
 /// Returns length and content of all values, if they are of one kind.
 fn one_value(config: &Config) -> Option<(u32, Content)> {
-    let stores = |keyspace: &&Keyspace| {
+    let storing = config.workload.keyspace.iter().filter(|keyspace| {
         keyspace.weight > 0 && keyspace.commands.iter().any(|command| command.verb.has_value())
-    };
-    let mut values = config.workload.keyspace.iter().filter(stores).map(Keyspace::value);
+    });
+    let mut values = storing.map(Keyspace::value);
     let first = values.next()?;
     let Value::Bytes { len: len @ 1.., ratio_percent } = first else { return None };
     let content = match ratio_percent {
@@ -109,7 +109,7 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
         let held = most.entry((keyspace.keys().len, kind(keyspace))).or_default();
         *held = (*held).max(keyspace.keys().count.into());
     }
-    let first = |keyspace: &Keyspace| {
+    let keyspaces = config.workload.keyspace.iter().map(|keyspace| {
         let own = (keyspace.keys().len, kind(keyspace));
         let before = most.range((own.0, None)..own).map(|(_, count)| count).sum::<u64>();
         if before + u64::from(keyspace.keys().count) <= keyspace.keys().room() {
@@ -122,8 +122,8 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
             own.0,
             keyspace.keys().room()
         )))
-    };
-    config.workload.keyspace.iter().map(first).collect()
+    });
+    keyspaces.collect()
 }
 
 fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {

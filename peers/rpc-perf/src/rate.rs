@@ -107,12 +107,12 @@ impl Ratelimit {
         }
         let lasts_ns = each_s * NS_PER_S;
         let last = steps.len() - 1;
-        let stage = |(at, rate): (usize, u32)| {
+        let stages = steps.into_iter().enumerate().map(|(at, rate)| {
             let rate = f64::from(rate);
             let lasts_ns = (at < last).then_some(lasts_ns);
             Stage::steady(rate, lasts_ns)
-        };
-        Ok(Some(Rate(steps.into_iter().enumerate().map(stage).collect())))
+        });
+        Ok(Some(Rate(stages.collect())))
     }
 }
 

@@ -25,10 +25,10 @@ impl Words {
     /// Reads words.
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, Fault> {
         let mut read = Self::default();
-        let text = |word: OsString| {
-            word.into_string().map_err(|word| rule(format!("{word:?} is not UTF-8")))
-        };
-        let words = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
+        let words = args
+            .into_iter()
+            .map(|word| word.into_string().map_err(|word| rule(format!("{word:?} is not UTF-8"))))
+            .collect::<Result<Vec<String>, Fault>>()?;
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             let mut value =

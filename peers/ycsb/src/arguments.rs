@@ -182,11 +182,11 @@ fn of_class(class: &str) -> Result<Binding, String> {
 
 /// The words with passwords masked.
 fn shown(words: &[String]) -> String {
-    let hidden = |word: &String| match word.split_once('=') {
+    let words = words.iter().map(|word| match word.split_once('=') {
         Some((name, _)) if name.contains("password") => format!("{name}=***"),
         _ => word.clone(),
-    };
-    words.iter().map(hidden).collect::<Vec<_>>().join(" ")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

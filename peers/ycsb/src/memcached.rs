@@ -33,10 +33,10 @@ fn update(workload: &CoreWorkload) -> Words {
 
 /// Stores an object of these fields.
 fn store(workload: &CoreWorkload, command: &str, of_key: &str, fields: &[Field]) -> Words {
-    let field = |field: &Field| {
+    let fields = fields.iter().map(|field| {
         format!("\"{}\":\"{}\"", field_name(workload, field), redis::value(workload, field))
-    };
-    let object = fields.iter().map(field).collect::<Vec<_>>().join(",");
+    });
+    let object = fields.collect::<Vec<_>>().join(",");
     let expires = workload.expires.to_string();
     vec![command.into(), key(workload, of_key), "0".into(), expires, format!("{{{object}}}")]
 }

@@ -180,7 +180,7 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
         .get("memcached.hosts")
         .filter(|hosts| !hosts.is_empty())
         .ok_or("memcached.hosts is not set; add it, such as -p memcached.hosts=127.0.0.1")?;
-    let server = |server: &str| {
+    let servers = hosts.split(',').map(|server| {
         let (host, port) = server.split_once(':').unwrap_or((server, "11211"));
         let fault = |what: &str| format!("memcached.hosts={}: {what}", shown_address(hosts));
         if host.is_empty() {
@@ -188,8 +188,8 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
         }
         let port: u16 = port.parse().map_err(|_| fault("the port is no number from 1 to 65535"))?;
         Ok(format!("{host}:{port}"))
-    };
-    let servers: Result<Vec<String>, String> = hosts.split(',').map(server).collect();
+    });
+    let servers: Result<Vec<String>, String> = servers.collect();
     Ok(servers?.join(","))
 }
 

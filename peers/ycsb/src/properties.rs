@@ -59,9 +59,8 @@ impl Properties {
 
     /// Reads a whole number; numbers below 0 mean none, as in YCSB.
     pub(super) fn at_least_0(&self, name: &str, or: u64) -> Result<u64, String> {
-        let is_negative = |value: &str| value.parse::<i64>().is_ok_and(|number| number < 0);
         match self.get(name) {
-            Some(value) if is_negative(value) => Ok(0),
+            Some(value) if value.parse::<i64>().is_ok_and(|number| number < 0) => Ok(0),
             _ => self.number(name, or),
         }
     }

@@ -177,8 +177,8 @@ impl RunMonitor for Status<'_> {
         let Some(prefix) = &self.output.logs else { return Ok(is_whole) };
         for (name, log) in self.logs.files(run.measurement.started_at)? {
             let path = format!("{prefix}{name}.hdr");
-            let fault = || format!("hdrhistogram.output.path: {path}: cannot be written");
-            fs::write(&path, log).with_context(fault)?;
+            fs::write(&path, log)
+                .with_context(|| format!("hdrhistogram.output.path: {path}: cannot be written"))?;
         }
         Ok(is_whole)
     }

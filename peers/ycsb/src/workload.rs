@@ -305,9 +305,8 @@ fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
         return Err("readproportion and the other proportions are all 0: there is nothing to run"
             .to_owned());
     }
-    let weight = |part: f64| ((part / sum * WEIGHTS).round() as u32).max(1);
     let drawn = given.into_iter().filter(|(_, part)| *part > 0.0);
-    Ok(drawn.map(|(kind, part)| (kind, weight(part))).collect())
+    Ok(drawn.map(|(kind, part)| (kind, ((part / sum * WEIGHTS).round() as u32).max(1))).collect())
 }
 
 #[cfg(test)]

@@ -275,24 +275,24 @@ fn pushes(subscription: Subscription, payload: &[u8], resp3: bool) -> Conversati
 }
 
 fn bulks(strings: &[&[u8]]) -> Vec<u8> {
-    let bulk = |string: &&[u8]| {
+    let bulks = strings.iter().flat_map(|string| {
         let mut bulk = format!("${}\r\n", string.len()).into_bytes();
         bulk.extend_from_slice(string);
         bulk.extend_from_slice(b"\r\n");
         bulk
-    };
-    strings.iter().flat_map(bulk).collect()
+    });
+    bulks.collect()
 }
 
 /// The requests in some bytes.
 fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let mut requests = Vec::new();
     while let Some((Value::Array(words), len)) = Value::parse(bytes).unwrap() {
-        let word = |word: &Value| match word {
+        let words = words.iter().map(|word| match word {
             Value::Bulk(bytes) => bytes.clone(),
             other => panic!("a request is made of strings: {other:?}"),
-        };
-        requests.push(words.iter().map(word).collect());
+        });
+        requests.push(words.collect());
         bytes = &bytes[len..];
     }
     assert!(bytes.is_empty(), "requests are whole");

@@ -10,7 +10,7 @@ use wire::{Decode, Reply};
 
 use super::first_and_last::FirstAndLast;
 use super::kind::Received;
-use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
+use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use super::roles::NO_END;
 use super::totals::ReceiverTotals;
 use super::under_way::InFlightTimeline;
@@ -233,10 +233,10 @@ impl<E: Engine> Receivers<'_, E> {
         let Some(finals) = self.context.roles.finals.get() else {
             return self.receivers.len() as u64;
         };
-        let is_behind = |receiver: &&Receiver<'_>| {
+        let behind = self.receivers.iter().filter(|receiver| {
             let last = finals.get(receiver.first_place as usize).copied().flatten();
             last.is_some() && receiver.consumer.last() != last
-        };
-        self.receivers.iter().filter(is_behind).count() as u64
+        });
+        behind.count() as u64
     }
 }

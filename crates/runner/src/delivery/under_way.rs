@@ -93,12 +93,12 @@ impl InFlightTimeline {
         let last = self.steps.iter().rposition(|step| step.sent > 0);
         let steps = &self.steps[..last.map_or(0, |last| last + 1)];
         let (mut sent, mut received) = (0u64, 0u64);
-        let point = |(at, step): (u64, &Step)| {
+        let points = (0..).zip(steps).map(|(at, step)| {
             sent += step.sent;
             received += step.received;
             Backlog { at_ns: (at + 1) * self.step_ns, messages: sent.saturating_sub(received) }
-        };
-        let all: Vec<Backlog> = (0..).zip(steps).map(point).collect();
+        });
+        let all: Vec<Backlog> = points.collect();
         let Some((end, before)) = all.split_last() else { return all };
         let together = before.len().div_ceil(POINTS_MAX).max(1);
         let greatest = |points: &[Backlog]| points.iter().copied().max_by_key(|b| b.messages);

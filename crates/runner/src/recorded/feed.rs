@@ -70,14 +70,14 @@ impl<'r> Feed<'r> {
         workers: impl Iterator<Item = Range<u32>>,
     ) -> Result<(Self, Vec<RecordedSource>), String> {
         let commands = record.commands()?;
-        let lane = |connections: Range<u32>| {
+        let lanes = workers.map(|connections| {
             let (full, blocks) = mpsc::sync_channel(AHEAD);
             let (empties, empty) = mpsc::sync_channel(AHEAD);
             let first = connections.start;
             let lane = Lane { connections, filling: Block::default(), full, empty };
             (lane, RecordedSource::new(blocks, empties, first))
-        };
-        let (lanes, sources) = workers.map(lane).unzip();
+        });
+        let (lanes, sources) = lanes.unzip();
         Ok((Self { commands, lanes, bytes: Vec::new() }, sources))
     }
 

@@ -136,10 +136,10 @@ impl RecordedSource {
     pub(crate) fn due_before(&self, ns: u64) -> u64 {
         let (block, at) = self.next;
         let ahead = self.held.get(block).map_or(&[][..], |held| &held.block.commands[at..]);
-        let due = |(command, _): &&(RecordedCommand, usize)| {
-            self.start_ns.saturating_add(command.due_ns) < ns
-        };
-        ahead.iter().take_while(due).filter(|(command, _)| !command.blocks).count() as u64
+        let due = ahead
+            .iter()
+            .take_while(|(command, _)| self.start_ns.saturating_add(command.due_ns) < ns);
+        due.filter(|(command, _)| !command.blocks).count() as u64
     }
 
     /// Returns whether too many blocks are held to draw more.

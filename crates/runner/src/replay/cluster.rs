@@ -12,7 +12,7 @@ use super::{MS, SECOND, parts, replay_on};
 /// Masters with an equal share of the slots each.
 pub(super) fn masters(count: u16) -> Topology {
     let bound = |n: u16| (16_384 * u32::from(n) / u32::from(count)) as u16;
-    let node = |n: u16| Node {
+    let nodes = (0..count).map(|n: u16| Node {
         id: String::new(),
         host: "127.0.0.1".into(),
         hostname: None,
@@ -20,8 +20,8 @@ pub(super) fn masters(count: u16) -> Topology {
         address: Some(SocketAddr::from(([127, 0, 0, 1], 7000 + n))),
         role: Role::Master,
         slots: vec![bound(n)..=bound(n + 1) - 1],
-    };
-    Topology { nodes: (0..count).map(node).collect() }
+    });
+    Topology { nodes: nodes.collect() }
 }
 
 pub(super) fn on_cluster(connections: u32, depth: u32, stop: Stop) -> PlanParts {
@@ -86,7 +86,7 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
         CommandSpec::parse(["EXEC"]),
     ];
     plan.recovery.on_error = OnError::Stop;
-    let answer = |words: &[String], before: usize| -> Vec<u8> {
+    let server = Server::taking(MS / 10).answering(|words, before: usize| -> Vec<u8> {
         let reply: &[u8] = match (words[0].as_str(), before) {
             ("SET", 1) => b"-ASK 5 127.0.0.1:7000\r\n",
             ("EXEC", 2) => b"-EXECABORT Transaction discarded because of previous errors.\r\n",
@@ -95,8 +95,7 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
             _ => b"+OK\r\n",
         };
         reply.to_vec()
-    };
-    let server = Server::taking(MS / 10).answering(answer);
+    });
     let (got, log) = replay_on(plan, server, Some(&masters(1)));
     assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 30));
     let words: Vec<&str> = log.requests.iter().map(|(.., words)| words[0].as_str()).collect();
@@ -111,13 +110,12 @@ fn a_node_that_turns_requests_away_holds_up_no_other() {
     for per_s in [None, Some(1000.0)] {
         let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
         plan.load.pace = per_s.map_or(plan.load.pace, Pace::constant);
-        let answer = |words: &[String], before: usize| -> Vec<u8> {
+        let server = Server::taking(MS / 5).answering(|words, before: usize| -> Vec<u8> {
             let is_down = slot_of(words[1].as_bytes()) >= 10_923 && before < 3000;
             let reply: &[u8] =
                 if is_down { b"-CLUSTERDOWN The cluster is down\r\n" } else { b"+OK\r\n" };
             reply.to_vec()
-        };
-        let server = Server::taking(MS / 5).answering(answer);
+        });
         let (got, _) = replay_on(plan, server, Some(&masters(3)));
         assert_eq!((got.ending, got.total.errors.total()), (Ending::Complete, 0));
         let ok: Vec<u64> = got.nodes.iter().map(|node| node.ok).collect();

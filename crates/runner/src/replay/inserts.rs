@@ -38,10 +38,10 @@ fn growing(connections: u32, depth: u32, stop: Stop) -> PlanParts {
 
 /// Every request in order: its time, whether it inserts, and its key.
 fn seen(log: &Log) -> Vec<(u64, bool, u64)> {
-    let request = |(ns, _, words): &(u64, _, Vec<String>)| {
-        (*ns, words[0] == "SET", words[1][2..].parse().unwrap())
-    };
-    log.requests.iter().map(request).collect()
+    log.requests
+        .iter()
+        .map(|(ns, _, words)| (*ns, words[0] == "SET", words[1][2..].parse().unwrap()))
+        .collect()
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
 fn shares_pause_and_go_on_together() {
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
         let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
-        let part = |index| {
+        let parts = (1..=3).map(|index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
             plan.load.shard = Shard { index, of: 3 };
             let message =
@@ -158,8 +158,8 @@ fn shares_pause_and_go_on_together() {
             let paused = first_ns + 1500 * MS..first_ns + 3400 * MS;
             assert!(!log.requests.iter().any(|(at_ns, ..)| paused.contains(at_ns)));
             log.requests.len()
-        };
-        let sum: usize = (1..=3).map(part).sum();
+        });
+        let sum: usize = parts.sum();
         match arrivals {
             Arrivals::Constant | Arrivals::Bursts(_) => assert_eq!(sum, 1750),
             Arrivals::Poisson => assert!(sum.abs_diff(1750) < 5 * 42, "{sum}"),
@@ -184,14 +184,14 @@ fn a_warm_up_keeps_the_rate_that_it_began_with() {
 fn shares_of_a_plan_turn_together() {
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
         let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
-        let part = |index| {
+        let parts = (1..=3).map(|index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
             plan.load.shard = Shard { index, of: 3 };
             let (_, figures, log) = changed(plan, &[SLOWER]);
             assert_eq!((figures.late, figures.unsent), (0, 0));
             log.requests.len()
-        };
-        let sum: usize = (1..=3).map(part).sum();
+        });
+        let sum: usize = parts.sum();
         match arrivals {
             Arrivals::Constant | Arrivals::Bursts(_) => assert_eq!(sum, 2750),
             Arrivals::Poisson => assert!(sum.abs_diff(2750) < 5 * 52, "{sum}"),

@@ -301,11 +301,11 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
         (5 * MS, true, OnError::Count);
     plan.peer.logged =
         vec![LogSubject::Command(0), LogSubject::Command(1), LogSubject::Operation(1)];
-    let answer = |words: &[String], n: usize| match words[0].as_str() {
+    let answer = Server::taking(MS / 10).answering(|words, n: usize| match words[0].as_str() {
         "PING" if n.is_multiple_of(5) => b"-ERR no\r\n".to_vec(),
         _ => half_missing(words, n),
-    };
-    let (got, _) = replay(plan, Server::taking(MS / 10).answering(answer));
+    });
+    let (got, _) = replay(plan, answer);
     assert_eq!(got.ending, Ending::Complete);
     let [log] = &got.logs[..] else { panic!("one worker") };
     let entries = |entries: Option<&measure::Entries>, ended| -> Vec<LogEntry> {

@@ -18,8 +18,8 @@ pub(super) fn pooled(
 ) -> (measure::Measurement, Log) {
     let at = |port| Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
     parts.target.endpoint = Endpoint::Pool { servers: (1..=servers).map(at).collect() };
-    let address = |port| Address::Tcp(([127, 0, 0, 1], port).into());
-    let pool: Vec<Address> = (1..=servers).map(address).collect();
+    let pool: Vec<Address> =
+        (1..=servers).map(|port| Address::Tcp(([127, 0, 0, 1], port).into())).collect();
     replay_by(parts, server, |engine, context, recorder| {
         let route = DirectRoute::new(&context, &pool);
         work(Worker::<_, Resp, _>::new(engine, context, recorder, route))

@@ -89,10 +89,9 @@ fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, L
 /// Returns each request: its time since the first, its connection and its words.
 fn seen(log: &Log) -> Vec<(u64, u32, String)> {
     let first_ns = log.requests[0].0;
-    let request = |(at_ns, conn, words): &(u64, engine::ConnId, Vec<String>)| {
-        (at_ns - first_ns, conn.0, words.join(" "))
-    };
-    log.requests.iter().map(request).collect()
+    let requests =
+        log.requests.iter().map(|(at_ns, conn, words)| (at_ns - first_ns, conn.0, words.join(" ")));
+    requests.collect()
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub(super) fn on_ring(
     stop: Stop,
 ) -> PlanParts {
     let mut parts = parts(connections, depth, stop);
-    let tcp = |(host, port)| Endpoint::Tcp { host, port };
-    let servers = known_as(servers).into_iter().map(tcp).collect();
+    let servers =
+        known_as(servers).into_iter().map(|(host, port)| Endpoint::Tcp { host, port }).collect();
     parts.target.endpoint = Endpoint::Ring { servers, hash: RingHash::Ketama };
     parts.protocol = ProtocolKind::MemcacheText;
     parts.sequence = lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
@@ -44,11 +44,11 @@ pub(super) fn on_ring(
 
 pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let count = parts.target.ring().unwrap().0.len() as u16;
-    let server_of = |(host, port): (String, u16)| RingServer {
+    let servers = known_as(count).into_iter().map(|(host, port)| RingServer {
         known_as: (host, port),
         address: Address::Tcp(SocketAddr::from(([127, 0, 0, 1], port))),
-    };
-    let servers: Vec<RingServer> = known_as(count).into_iter().map(server_of).collect();
+    });
+    let servers: Vec<RingServer> = servers.collect();
     replay_by(parts, server, |engine, context, recorder| {
         let job = RingJob { servers: &servers, hash: RingHash::Ketama };
         let route = RingRoute::new::<Text>(&context, job);
@@ -58,10 +58,9 @@ pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
 
 /// Replies like a server that has half of the keys.
 pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
-    let there = |key: &&String| key.ends_with(['1', '3', '5', '7', '9']);
     match words[0].as_str() {
         "get" => {
-            let values = words[1..].iter().filter(there);
+            let values = words[1..].iter().filter(|key| key.ends_with(['1', '3', '5', '7', '9']));
             let mut reply: String =
                 values.map(|key| format!("VALUE {key} 0 3\r\nEND\r\n")).collect();
             reply += "END\r\n";
@@ -74,15 +73,15 @@ pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
 
 /// The requested keys, with the connections that asked for them.
 fn keys(log: &Log) -> Vec<(String, ConnId)> {
-    let of = |(_, conn, words): &(u64, ConnId, Vec<String>)| {
+    let sent = log.requests.iter().flat_map(|(_, conn, words)| {
         let keys = match words[0].as_str() {
             "get" => &words[1..],
             "set" => &words[1..2],
             _ => &[],
         };
         keys.iter().map(|key| (key.clone(), *conn)).collect::<Vec<_>>()
-    };
-    log.requests.iter().flat_map(of).collect()
+    });
+    sent.collect()
 }
 
 /// Checks that every connection leads to one server, and every key was requested from its own.

@@ -105,8 +105,8 @@ fn a_search_finds_the_capacity_within_three_percent() {
     ] {
         let capacity = SECOND as f64 / service_ns as f64;
         let settings = Settings { start_per_s: 300.0, repeats: 1, ..Settings::default() };
-        let server = |_| Server::taking(service_ns);
-        let (found, conclusion, trials) = search(slo, settings, server, quiet);
+        let (found, conclusion, trials) =
+            search(slo, settings, |_| Server::taking(service_ns), quiet);
         let rate = found.passes_per_s.unwrap();
         assert!((rate / capacity - 1.0).abs() < 0.03, "{slo}: {rate} of {capacity}");
         assert!(trials < 25, "{slo}: {trials}");
@@ -178,17 +178,17 @@ fn few_requests_leave_a_rate_undecided() {
 
 #[test]
 fn what_the_machine_did_does_not_count_against_a_rate() {
-    // Every third trial is void, and what it shows is worse than the truth.
-    let machine = |trial: u32| match trial % 3 {
-        0 => Machine::Overrun,
-        _ => Machine::Quiet,
-    };
     let server = |trial: u32| match trial % 3 {
         0 => Server::taking(5 * MS),
         _ => Server::taking(MS / 2),
     };
     let settings = Settings { start_per_s: 700.0, ..Settings::default() };
-    let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
+    // Every third trial is void, and what it shows is worse than the truth.
+    let (found, conclusion, _) =
+        search("p99<2ms", settings, server, |trial: u32| match trial % 3 {
+            0 => Machine::Overrun,
+            _ => Machine::Quiet,
+        });
     assert!((found.passes_per_s.unwrap() / 2000.0 - 1.0).abs() < 0.03, "{found:?}");
     assert_eq!(conclusion.answered, SearchOutcome::Found);
 }
@@ -198,9 +198,9 @@ fn what_is_kept_or_missed_beside_other_programs_by_far_counts() {
     // A twentieth of the time accounts for a twentieth of the requests, and not for a backlog.
     for (service_ns, capacity) in [(MS / 2, 2000.0), (5 * MS, 200.0)] {
         let settings = Settings { start_per_s: 700.0, ..Settings::default() };
-        let server = |_| Server::taking(service_ns);
         let target = if service_ns < MS { "p99<2ms" } else { "p99<20ms" };
-        let (found, conclusion, _) = search(target, settings, server, |_| Machine::Busy);
+        let (found, conclusion, _) =
+            search(target, settings, |_| Server::taking(service_ns), |_| Machine::Busy);
         assert!((found.passes_per_s.unwrap() / capacity - 1.0).abs() < 0.05, "{found:?}");
         assert_eq!(conclusion.answered, SearchOutcome::Found, "{conclusion:?}");
     }
@@ -262,9 +262,9 @@ fn searches_beside_busy_loops_conclude_nothing_false() {
             drawn.replace(Some(machine));
             server
         };
-        let machine = |_| drawn.take().unwrap_or(Machine::Quiet);
         let settings = Settings { start_per_s: 700.0, least_per_s: 100.0, ..Settings::default() };
-        let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
+        let (found, conclusion, _) =
+            search("p99<2ms", settings, server, |_| drawn.take().unwrap_or(Machine::Quiet));
         assert_ne!(conclusion.answered, SearchOutcome::LowestMissed, "{seed}: {conclusion:?}");
         assert!(found.passes_per_s.is_none_or(|rate| rate < 2060.0), "{seed}: {conclusion:?}");
         assert!(found.fails_per_s.is_none_or(|rate| rate > 1940.0), "{seed}: {conclusion:?}");

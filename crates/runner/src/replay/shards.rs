@@ -259,8 +259,8 @@ impl Script for Nodes<'_> {
     }
 
     fn resumes_ns(&mut self, now_ns: u64) -> u64 {
-        let learnt = |(at_ns, _): &&(u64, Vec<u16>)| at_ns + LEARNT_NS <= now_ns;
-        let known = self.history.owners.iter().take_while(learnt).count();
+        let known =
+            self.history.owners.iter().take_while(|(at_ns, _)| at_ns + LEARNT_NS <= now_ns).count();
         if known > self.published.max(1) {
             self.published = known;
             let (_, owners) = &self.history.owners[known - 1];
@@ -303,7 +303,6 @@ fn reported_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) 
     let load = format!("{rate:?} per second on {} connections", parts.load.concurrency.connections);
     let got = measured(parts, &history);
     assert_eq!(got.ending, Ending::Complete, "{events:?}");
-    let name = |node: u16| format!("127.0.0.1:{}", FIRST_PORT + node);
     let lines: Vec<_> = got
         .outages
         .iter()
@@ -326,7 +325,7 @@ fn reported_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) 
                 Some(to_ns) => *to + EXACT_NS >= *to_ns && *to <= to_ns + LATE_NS && !end,
                 None => *end && *to >= RUN_NS,
             };
-            *who == name(*node)
+            *who == format!("127.0.0.1:{}", FIRST_PORT + *node)
                 && from + early_ns >= *from_ns
                 && *from <= from_ns + late_ns
                 && until
@@ -335,8 +334,8 @@ fn reported_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) 
         assert!(is_reported, "{node} at {from_ns} in {events:?}, {load}: {shown:?}");
     }
     // A node that has joined dies only with all others.
-    let is_out = |node| history.outages.iter().any(|(out, ..)| *out == node);
-    let joined = history.owners_now().contains(&JOINING) && !is_out(JOINING);
+    let joined = history.owners_now().contains(&JOINING)
+        && !history.outages.iter().any(|(out, ..)| *out == JOINING);
     let all_dead = !joined && history.holders.iter().all(|(_, alive)| !alive);
     let has_total = got.outages.iter().any(|outage| outage.of_all);
     assert_eq!(has_total, all_dead, "{events:?}: {shown:?}");

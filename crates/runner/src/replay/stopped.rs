@@ -43,10 +43,10 @@ fn a_server_that_is_stopped_is_out_and_the_client_is_there() {
 fn of_both_each_has_its_own() {
     let spans = |plan: PlanParts, server: Server| {
         let (got, _) = replay(plan, server);
-        let of_outage =
-            |o: &measure::Outage| (o.from_ns / (10 * MS) * 10, o.to_ns / (10 * MS) * 10);
         let of_absence = |a: &Absence| (a.from_ns / (10 * MS) * 10, a.to_ns / (10 * MS) * 10);
-        let outages: Vec<_> = got.outages.iter().map(of_outage).collect();
+        let outages =
+            got.outages.iter().map(|o| (o.from_ns / (10 * MS) * 10, o.to_ns / (10 * MS) * 10));
+        let outages: Vec<_> = outages.collect();
         let absences: Vec<_> = got.absences.iter().map(of_absence).collect();
         (outages, absences)
     };

@@ -94,8 +94,8 @@ fn lateness_tells_a_full_server_from_a_late_client() {
     // Two connections were stuck with a request each; what was due meanwhile left when they came free.
     assert!((900 * MS..1100 * MS).contains(&lateness.total.max_ns().unwrap()));
     assert_eq!(lateness.own.max_ns(), Some(0), "keystorm itself was never late");
-    let late = |p: &&measure::Point| p.late_max_ns.is_some_and(|ns| ns > 10 * MS);
-    let missed: Vec<u32> = got.timeline.points.iter().filter(late).map(|p| p.index).collect();
+    let late = got.timeline.points.iter().filter(|p| p.late_max_ns.is_some_and(|ns| ns > 10 * MS));
+    let missed: Vec<u32> = late.map(|p| p.index).collect();
     // At exactly 2 s, which is the last moment of interval 7.
     assert_eq!(missed.first(), Some(&7), "nothing leaves late until the freeze is over");
 }

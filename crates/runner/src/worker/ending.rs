@@ -8,7 +8,6 @@ use workload::Stop;
 use super::Worker;
 use crate::connection::State;
 use crate::recorder::Recorder;
-use crate::request::Request;
 use crate::route::RouteHooks;
 
 /// Shortest and longest wait for the last replies of a run by time.
@@ -75,12 +74,12 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
             let route = &mut self.route;
             // Of the warm-up, and not answered in all of the run.
             let mut stuck = 0;
-            let lost = |request: &Request<_>| {
+            let lost = connection.requests.abandon(0, withheld, |request| {
                 let commands = route.forsake(request).commands;
                 stuck += if ended_by_time && !request.measured { commands } else { 0 };
                 commands
-            };
-            let unanswered = connection.requests.abandon(0, withheld, lost).total() + stuck;
+            });
+            let unanswered = lost.total() + stuck;
             self.recorder.connections().unanswered += unanswered;
             self.route.count_unanswered(&connection.place, unanswered);
         }

@@ -325,9 +325,9 @@ fn words(request: &[u8]) -> String {
     let Ok(Some((Value::Array(words), _))) = Value::parse(request) else {
         return request.escape_ascii().to_string();
     };
-    let text = |word: &Value| match word {
+    let texts = words.iter().map(|word| match word {
         Value::Bulk(bytes) => bytes.escape_ascii().to_string(),
         _ => String::new(),
-    };
-    words.iter().map(text).collect::<Vec<_>>().join(" ")
+    });
+    texts.collect::<Vec<_>>().join(" ")
 }

@@ -170,9 +170,10 @@ mod tests {
         "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data\n";
 
     fn parsed(rest: &str) -> Result<Vec<Vec<String>>, (usize, String)> {
-        let text = |cell: Vec<u8>| String::from_utf8(cell).unwrap();
         let rows = parse(format!("{HEAD}{rest}").as_bytes())?.into_iter();
-        Ok(rows.map(|row| row.into_iter().map(text).collect()).collect())
+        Ok(rows
+            .map(|row| row.into_iter().map(|cell| String::from_utf8(cell).unwrap()).collect())
+            .collect())
     }
 
     #[test]

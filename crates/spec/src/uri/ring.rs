@@ -55,7 +55,7 @@ pub(in super::super) fn servers(
     port_default: u16,
     hash: RingHash,
 ) -> Result<Endpoint, Text> {
-    let server = |text: &str| match text {
+    let servers = list.split(',').map(|text| match text {
         path if path.starts_with('/') => Ok(Endpoint::Unix(path.into())),
         // Without brackets, the last colon may belong to the address, so there is no port.
         host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
@@ -64,8 +64,8 @@ pub(in super::super) fn servers(
             let fault = || text!("{:?} is not a host and port of a server", shown_address(text));
             found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(fault)
         }
-    };
-    let servers: Result<Vec<Endpoint>, Text> = list.split(',').map(server).collect();
+    });
+    let servers: Result<Vec<Endpoint>, Text> = servers.collect();
     let mut servers = servers?;
     match (servers.len(), servers.pop()) {
         (1, Some(one)) => Ok(one),

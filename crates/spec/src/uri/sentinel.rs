@@ -31,13 +31,13 @@ pub(crate) fn parse(rest: &str) -> Result<UriParts, Text> {
         }
         None => (path.trim_end_matches('/'), None),
     };
-    let host = |text| {
+    let hosts = hosts.split(',').map(|text| {
         let found = host_and_port(text, PORT).transpose()?;
-        let fault =
-            || text!("{URI}: {:?} is not a host and port of a sentinel", shown_address(text));
-        found.ok_or_else(fault)
-    };
-    let sentinels: Result<Vec<_>, Text> = hosts.split(',').map(host).collect();
+        found.ok_or_else(|| {
+            text!("{URI}: {:?} is not a host and port of a sentinel", shown_address(text))
+        })
+    });
+    let sentinels: Result<Vec<_>, Text> = hosts.collect();
     let (sentinels, name) = (sentinels?, decoded(name)?);
     if name.is_empty() {
         return Err(shape());

@@ -72,10 +72,10 @@ fn keys_json(lookup: &Lookup) -> Json {
     let Lookup { hits, misses, places, .. } = lookup;
     let all = [("Total".to_owned(), [*hits, *misses])].into_iter();
     let places = places.iter().enumerate().map(|(at, counts)| (format!("key[{at}]"), *counts));
-    let both = |(of, [hits, misses]): (String, [u64; 2])| {
+    let members = all.chain(places).flat_map(|(of, [hits, misses])| {
         [(format!("{of} Hits"), Json::whole(hits)), (format!("{of} Misses"), Json::whole(misses))]
-    };
-    Json::Object(all.chain(places).flat_map(both).collect())
+    });
+    Json::Object(members.collect())
 }
 
 fn runtime(of: Option<(SystemTime, f64, bool)>) -> Json {
@@ -170,10 +170,10 @@ fn keys(percentiles: &[f64], digits: usize) -> Vec<String> {
         |percentile: &f64| format!("p{percentile:.digits$}").chars().take(6).collect::<String>();
     let short: Vec<String> = percentiles.iter().map(cut).collect();
     let is_unique = |key: &String| short.iter().filter(|other| *other == key).count() == 1;
-    let key = |(key, percentile): (&String, &f64)| {
+    let keys = short.iter().zip(percentiles).map(|(key, percentile)| {
         if is_unique(key) { key.clone() } else { format!("p{percentile}") }
-    };
-    short.iter().zip(percentiles).map(key).collect()
+    });
+    keys.collect()
 }
 
 #[cfg(test)]

@@ -80,11 +80,11 @@ impl Realtime<'_> {
         let all = [("inst".to_owned(), &self.second)].into_iter().chain(window);
         for (of, cells) in all.chain([("overall".to_owned(), &self.overall)]) {
             for percentiles in self.percentiles.chunks(ON_A_LINE) {
-                let value = |percentile: &f64| match cells.count() {
+                let values = percentiles.iter().map(|percentile| match cells.count() {
                     0 => format!("{} -", label(*percentile)),
                     _ => format!("{} {:.3}", label(*percentile), cells.percentile_ms(*percentile)),
-                };
-                let values = percentiles.iter().map(value).collect::<Vec<_>>().join("  ");
+                });
+                let values = values.collect::<Vec<_>>().join("  ");
                 lines.push(format!("{tag} latency [{of:<8}]  {values}"));
             }
         }

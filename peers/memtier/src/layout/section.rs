@@ -285,12 +285,12 @@ impl RunFigures {
     fn active(&self) -> Vec<(u32, u32)> {
         let Some(joining) = self.joining else { return Vec::new() };
         let seconds = 0..self.elapsed_s.ceil() as u64;
-        let in_second = |second: u64| {
+        let seconds = seconds.map(|second: u64| {
             let steps = second.saturating_mul(1_000_000_000) / joining.every_ns.max(1);
             let each = joining.after(steps).min(self.clients);
             (each, each * u32::from(self.threads))
-        };
-        seconds.map(in_second).collect()
+        });
+        seconds.collect()
     }
 }
 
@@ -350,9 +350,8 @@ impl Section {
             all.endpoints.add(run.endpoints);
             run.lookups.iter().for_each(|lookup| merge(&mut all.lookups, lookup));
         }
-        let mean = |rate, _| rate / runs.len() as f64;
         for row in all.rows.iter_mut().chain([&mut all.totals]) {
-            row.rates = row.rates.with(Rates::default(), mean);
+            row.rates = row.rates.with(Rates::default(), |rate, _| rate / runs.len() as f64);
         }
         Some(all)
     }

@@ -163,8 +163,8 @@ impl Options {
             }
             "command-is-read" => {
                 let last = self.commands.last_mut();
-                let fault = || usage_error("--command-is-read must follow a --command.");
-                last.ok_or_else(fault)?.is_read = true;
+                last.ok_or_else(|| usage_error("--command-is-read must follow a --command."))?
+                    .is_read = true;
             }
             "transaction" => self.transaction = true,
             "monitor-input" => self.monitor_input = Some(own()),

@@ -110,8 +110,8 @@ pub(super) fn buckets(
     let values = microseconds(latency);
     let total = latency.count();
     let mean = latency.mean_ns().unwrap_or_default() / NS_PER_US as f64;
-    let square = |(us, count): &(u64, u64)| (*us as f64 - mean).powi(2) * *count as f64;
-    let variance = values.iter().map(square).sum::<f64>() / total.max(1) as f64;
+    let squares = values.iter().map(|(us, count)| (*us as f64 - mean).powi(2) * *count as f64);
+    let variance = squares.sum::<f64>() / total.max(1) as f64;
     let mut figures = Figures::counted(name, latency);
     figures.real("LatencyVariance(us)", variance);
     figures.extremes(latency);

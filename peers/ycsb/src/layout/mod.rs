@@ -130,10 +130,9 @@ impl Format for Ycsb {
             figures.extend(section_figures(&section, &self.options, &raw));
             if let Some(series) = &self.series {
                 let series = series.lock().unwrap_or_else(PoisonError::into_inner);
-                let average = |(from_ms, us): (u64, f64)| {
+                figures.extend(series.averages(&section.name).map(|(from_ms, us)| {
                     figure(&section.name, &from_ms.to_string(), Value::Real(us))
-                };
-                figures.extend(series.averages(&section.name).map(average));
+                }));
             }
         }
         figures.iter().try_for_each(|figure| self.write(figure, out))

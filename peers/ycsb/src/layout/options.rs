@@ -145,13 +145,13 @@ impl fmt::Display for Percentile {
 
 impl Default for YcsbOptions {
     fn default() -> Self {
-        let percentile =
-            |value: u8| Percentile { value: f64::from(value), text: value.to_string() };
         Self {
             exporter: Exporter::default(),
             kind: Kind::default(),
             interval: Interval::default(),
-            percentiles: [95, 99].map(percentile).into(),
+            percentiles: [95, 99]
+                .map(|value: u8| Percentile { value: f64::from(value), text: value.to_string() })
+                .into(),
             verbose: false,
             buckets: 1000,
             no_summary: false,

@@ -183,8 +183,7 @@ mod tests {
         };
         let mut run = fixture::changed(|parts| {
             let commands = [["HGETALL", "a"], ["HGETALL", "b"], ["DEL", "b"]];
-            let command = |words: &[&str; 2]| CommandSpec::from_words(*words);
-            parts.sequence = commands.iter().map(command).collect();
+            parts.sequence = commands.iter().map(|words| CommandSpec::from_words(*words)).collect();
             let operations = vec![operation("READ", 1), operation("READ-MODIFY-WRITE", 2)];
             parts.mix = Some(Mix { operations, pick: Pick::Drawn });
             parts.peer.separate_failures = true;
@@ -234,8 +233,8 @@ mod tests {
         let mut text = Vec::new();
         RawLog::new(run, options).write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        let is_of_operations = |line: &&str| !line.contains(CLEANUP);
-        text.lines().filter(is_of_operations).map(|line| format!("{line}\n")).collect()
+        let lines = text.lines().filter(|line| !line.contains(CLEANUP));
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     #[test]

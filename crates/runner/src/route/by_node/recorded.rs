@@ -62,10 +62,9 @@ fn forget_blocked<E: Engine, P: Protocol, R: ByNode>(
             continue;
         }
         let lane = R::lane(&connection.place);
-        let is_behind = |request: &Request<R::Mark>| {
+        let behind = worker.route.shared_mut().queues.take(lane.node, |request| {
             R::client(&request.mark) == lane.client && !R::was_sent(request)
-        };
-        let behind = worker.route.shared_mut().queues.take(lane.node, is_behind);
+        });
         if let Some(source) = &mut worker.record {
             behind.iter().for_each(|request| source.release(request.number));
         }

@@ -36,11 +36,10 @@ impl Cluster<'_> {
 
     /// Returns the node with the fewest connections for its weight.
     fn poorest(&self, needy: &[u16]) -> Option<u16> {
-        let fewer = |a: &u16, b: &u16| {
+        needy.iter().copied().min_by(|a, b| {
             let of = |n: u16| [self.shared.queues.connections(n) as u64, self.map.weight(n).into()];
             least_for_its_weight(of(*a), of(*b))
-        };
-        needy.iter().copied().min_by(fewer)
+        })
     }
 
     /// Minimum number of connections for a node, out of `connections`.

@@ -117,17 +117,16 @@ impl Commands {
                     && !["EXEC", "DISCARD"].iter().any(|n| n.eq_ignore_ascii_case(name));
             asks
         });
-        let key_from = |first: usize| {
-            let has_key = |at: &usize| keys[*at].is_some();
-            (first..keys.len()).find(has_key).unwrap_or(first) as u32
-        };
+        let keyed = (0..keys.len()).map(|first: usize| {
+            (first..keys.len()).find(|at: &usize| keys[*at].is_some()).unwrap_or(first) as u32
+        });
         Self {
             slots: Slots::new(plan, &keys),
             read_only: (0..plan.sequence.len())
                 .map(|at| job.routings.get(at).is_some_and(|r| r.read_only && !bound))
                 .collect(),
             whole: bound && plan.mix.is_none(),
-            keyed: (0..keys.len()).map(key_from).collect(),
+            keyed: keyed.collect(),
             asks: asks.collect(),
             follows: plan.replica_wait().is_some(),
         }
@@ -253,8 +252,7 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     // Without a connection, no request is drawn that could wait for its node; nor, in a closed loop or behind a
     // schedule, while the other nodes have enough to do. Such a node is missed if it was used before.
     let has_more = worker.is_closed_loop() || worker.is_behind();
-    let is_out = |n: &u16| has_more && route.shared.queues.is_cut(*n);
-    let is_missed = |n: &u16| worker.is_cut_off() || is_out(n);
+    let is_missed = |n: &u16| worker.is_cut_off() || has_more && route.shared.queues.is_cut(*n);
     let missed = nodes().filter(|n| is_missed(n) && route.is_known_to_be_asked(*n));
     for node in busy.map(|c| c.place.node).chain(waiting).chain(resent).chain(missed) {
         asked[usize::from(node)] = true;

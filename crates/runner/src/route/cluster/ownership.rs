@@ -141,8 +141,9 @@ mod tests {
 
     /// Nodes that own this many slots each, one after the other, and the nodes that are read from.
     fn known(version: u64, owners: &[(u16, usize)], readers: &[u16]) -> ClusterView {
-        let of = |(node, slots): &(u16, usize)| std::iter::repeat_n(Some(*node), *slots);
-        let mut owners: Vec<Option<u16>> = owners.iter().flat_map(of).collect();
+        let owners =
+            owners.iter().flat_map(|(node, slots)| std::iter::repeat_n(Some(*node), *slots));
+        let mut owners: Vec<Option<u16>> = owners.collect();
         owners.resize(SLOT_COUNT, None);
         ClusterView { version, owners, readers: readers.to_vec(), masters_used: true }
     }

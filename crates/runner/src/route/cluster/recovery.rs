@@ -69,8 +69,8 @@ pub(super) fn give_up_waiting<E: Engine, P: Protocol>(
 ) {
     by_node::give_up_waiting(worker, worker.route.map.nodes().len() as u16, now_ns);
     let deadline = worker.deadline;
-    let is_over = |request: &ClusterRequest| deadline.is_over(request.intended_ns, now_ns);
-    for request in worker.route.later.take(is_over) {
+    for request in worker.route.later.take(|request| deadline.is_over(request.intended_ns, now_ns))
+    {
         let node = worker.route.map.route(request.mark.slot, request.mark.read_only);
         give_up(worker, node, request);
     }

@@ -190,11 +190,11 @@ impl SlotMap {
             ReadFrom::Nearest | ReadFrom::All => true,
             ReadFrom::Replicas => false,
         };
-        let reads = |master: &u16| match &self.node(*master).replicas[..] {
-            [] => self.reader_without_replica(*master) == number,
-            replicas => replicas.contains(&number) || masters_too && *master == number,
-        };
-        self.uses[1] && self.masters.iter().any(reads)
+        self.uses[1]
+            && self.masters.iter().any(|master| match &self.node(*master).replicas[..] {
+                [] => self.reader_without_replica(*master) == number,
+                replicas => replicas.contains(&number) || masters_too && *master == number,
+            })
     }
 
     /// Returns whether answer times matter.

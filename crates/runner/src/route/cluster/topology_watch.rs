@@ -149,8 +149,7 @@ impl TopologyWatch {
                 self.publish(topology);
             }
             let wanted = lock(&self.wanted);
-            let stopped = |wanted: &mut WatchRequest| !wanted.stop;
-            drop(self.changed.wait_timeout_while(wanted, EVERY, stopped));
+            drop(self.changed.wait_timeout_while(wanted, EVERY, |wanted| !wanted.stop));
         }
     }
 }

@@ -72,13 +72,12 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
 /// other clients do not count.
 pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, P>) -> bool {
     let now_ns = worker.engine.now_ns();
-    let is_due = || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0);
     let mut by_connection = worker.connections.iter().zip(&worker.route.waiting.numbers);
     let is_asked = by_connection.any(|(connection, numbers)| {
         let requests = &connection.requests;
         !requests.oldest_is_unmeasured() && (requests.len() > 0 || !numbers.is_empty())
     });
-    is_asked || is_due()
+    is_asked || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0)
 }
 
 /// Forgets commands behind blocked ones where they leave no room for others; they count as due and never

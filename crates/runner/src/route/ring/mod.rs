@@ -83,10 +83,10 @@ impl<'r> RingRoute<'r> {
         let connections = context.connections as usize;
         let mut shared = ByNodeState::new(plan, connections, servers.len(), false, false);
         shared.queues.grow(servers.len());
-        let tally = |server: &RingServer| {
+        let tallies = servers.iter().map(|server| {
             let tally = NodeTally::new(server.address.to_string(), plan.recording.precision);
             NodeTally { used: true, ..tally }
-        };
+        });
         Self {
             servers,
             shares: Shares::new(&known_as, hash),
@@ -94,7 +94,7 @@ impl<'r> RingRoute<'r> {
             shared,
             splits: SplitRequests::default(),
             absence: Absence::new(servers.len()),
-            tallies: servers.iter().map(tally).collect(),
+            tallies: tallies.collect(),
             turn: 0,
             first: context.first_connection,
             key: Vec::new(),

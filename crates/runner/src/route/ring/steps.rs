@@ -211,7 +211,6 @@ impl RouteHooks for RingRoute<'_> {
         let cut_off = worker.is_cut_off();
         let Worker { connections, route, recorder, .. } = worker;
         recorder.asks(|server| {
-            let busy = |place: &RouteState| place.0 == server;
             let NodeTally { unanswered, .. } = route.tallies[usize::from(server)];
             // Without a connection, no request is drawn that could wait for its server, so the server is noted
             // as missing here.
@@ -220,7 +219,7 @@ impl RouteHooks for RingRoute<'_> {
             }
             route.shared.queues.peek(server).is_some()
                 || route.absence.is_gone(server)
-                || connections.iter().any(|c| busy(&c.place) && c.requests.commands() > 0)
+                || connections.iter().any(|c| c.place.0 == server && c.requests.commands() > 0)
         });
     }
 }
