@@ -155,6 +155,9 @@ pub enum Endpoint {
         /// CPUs that it is pinned to; empty for the kernel's choice.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<usize>,
+        /// Set if an instrument counts its instructions, so that it starts and ends slowly.
+        #[serde(skip)]
+        counted: bool,
     },
 }
 

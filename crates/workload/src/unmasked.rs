@@ -50,6 +50,7 @@ mod tests {
             args: ["--requirepass", "hunter3"].map(String::from).into(),
             unix: false,
             cpus: vec![],
+            counted: false,
         };
         parts.sequence = vec![CommandSpec::parse([&b"acl"[..], b"setuser", b"u", b">hunter2\xff"])];
         let rows = vec![vec![b"\xff".to_vec()], vec![b"2".to_vec()]];

@@ -79,11 +79,9 @@ impl Server {
                 let asked = sentinels.insert(Sentinels::new(hosts, name, target));
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
             }
-            Endpoint::Spawned { program, args, unix, cpus } => {
+            Endpoint::Spawned { program, args, unix, cpus, counted } => {
                 let kind = kind(protocol);
-                // A server whose instructions are counted is asked nothing.
-                let is_counted = questions == Questions::None;
-                let spawn = || spawn(kind, program.clone(), args, connections, *unix, is_counted);
+                let spawn = || spawn(kind, program.clone(), args, connections, *unix, *counted);
                 let spawned = pinned(cpus, spawn)?;
                 (vec![spawned.address().clone()], Some(spawned))
             }

@@ -24,7 +24,7 @@ impl Start {
     /// The servers of a side. A given server is left as it is. `depth` is the number of requests in flight on
     /// a connection.
     pub(super) fn targets(self, side: &Side, cpus: &[usize], depth: u64) -> Vec<Target> {
-        let Endpoint::Spawned { program, args, unix, cpus: own } = &side.target.endpoint else {
+        let Endpoint::Spawned { program, args, unix, cpus: own, .. } = &side.target.endpoint else {
             return vec![side.target.clone()];
         };
         let (count, of_table) = match (side.protocol.is_memcache(), self) {
@@ -43,6 +43,7 @@ impl Start {
             args: args.collect(),
             unix: *unix,
             cpus: if own.is_empty() { cpus.to_vec() } else { own.clone() },
+            counted: false,
         };
         vec![Target { endpoint, ..side.target.clone() }; count]
     }

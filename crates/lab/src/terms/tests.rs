@@ -15,6 +15,7 @@ fn spawned(program: &str, args: &[&str], protocol: ProtocolKind) -> Side {
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         unix: false,
         cpus: Vec::new(),
+        counted: false,
     };
     Side { target: Target { endpoint, ..Target::default() }, protocol }
 }

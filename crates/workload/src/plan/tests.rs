@@ -90,6 +90,7 @@ fn a_password_in_a_command_is_sent_and_shown_nowhere() {
         args: ["--requirepass", "hunter3", "--io-threads", "2"].map(String::from).into(),
         unix: false,
         cpus: vec![],
+        counted: false,
     };
     parts.sequence = vec![
         CommandSpec::parse(["acl", "setuser", "u__rand_int__", ">hunter2__rand_int__"]),

@@ -167,8 +167,13 @@ pub(crate) fn counted_server(
     let at = usize::from(args.first().is_some_and(|first| !first.starts_with('-')));
     let mut args = args.to_vec();
     args.splice(at..at, fixed.split(' ').map(str::to_owned));
-    let endpoint =
-        Endpoint::Spawned { program: Some(executable.clone()), args, unix, cpus: Vec::new() };
+    let endpoint = Endpoint::Spawned {
+        program: Some(executable.clone()),
+        args,
+        unix,
+        cpus: Vec::new(),
+        counted: true,
+    };
     let started_at = Target { endpoint, tls: None, ..plan.target.clone() };
     for plan in &mut job.plans {
         let Stop::Requests(2..) = plan.load.stop else {
