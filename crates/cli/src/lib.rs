@@ -3,8 +3,8 @@
 //!
 //! The words of a run are in [`run`]. Other commands are in the program, which registers them by
 //! [`add_commands`]; their common parts are here. [`job`] is the work of a run as data, [`console`] writes what
-//! users see. Other tools' command lines are crates of their own, in `peers/`, which read the options that they
-//! have in common through [`run::ParsedArgs`].
+//! users see. Other tools' command lines are in the crate `peers`; they read the options that they have in
+//! common through [`run::ParsedArgs`].
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 

@@ -40,8 +40,9 @@ use cli::job::{End, FrontEnd, Intent, ToolMessage, UsageError};
 use fleet::LaunchError;
 use workload::typed_login::TypedLogins;
 
-/// Other tools whose command lines are understood: a crate in peers/ for each, and a row here.
-const PEERS: &[&dyn FrontEnd] = &[&memtier::Memtier, &ycsb::YcsbFront, &rpc_perf::RpcPerf];
+/// Other tools whose command lines are understood: a module of peers/ for each, and a row here.
+const PEERS: &[&dyn FrontEnd] =
+    &[&peers::memtier::Memtier, &peers::ycsb::YcsbFront, &peers::rpc_perf::RpcPerf];
 
 /// Exit code of a failed run.
 const FAILED: u8 = 1;

@@ -39,10 +39,10 @@ impl Manifest {
         Self { path: path.to_owned(), package, dependencies }
     }
 
-    /// The name by which other crates depend on it: `rpc_perf` of `peers/rpc-perf`.
+    /// The name by which other crates depend on it: the last part of its path.
     #[must_use]
     pub fn name(&self) -> String {
-        self.path.rsplit('/').next().unwrap_or_default().replace('-', "_")
+        self.path.rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_row_is_found() {
-        let crates = [manifest("crates/wire", ""), manifest("peers/rpc-perf", "")];
-        assert_eq!(undocumented(&crates, "| `wire` | bytes |\n| `rpc` |"), ["peers/rpc-perf"]);
-        assert_eq!(undocumented(&crates, "| `wire` | b |\n| `peers/rpc-perf` | c |"), [""; 0]);
+        let crates = [manifest("crates/wire", ""), manifest("peers", "")];
+        assert_eq!(undocumented(&crates, "| `wire` | bytes |\n| `peer` |"), ["peers"]);
+        assert_eq!(undocumented(&crates, "| `wire` | b |\n| `peers` | c |"), [""; 0]);
     }
 }

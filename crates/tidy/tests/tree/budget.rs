@@ -31,7 +31,7 @@ const AREAS: &[Area] = &[
             "crates/measure/",
             "crates/runner/",
         ],
-        budget: 29_127,
+        budget: 29_129,
     },
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
@@ -55,9 +55,9 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_763,
+        budget: 13_768,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_958 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_962 },
     Area {
         name: "recorded traffic",
         paths: &[
@@ -103,7 +103,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/sink.rs",
             "crates/keystorm/src/server/",
         ],
-        budget: 8_807,
+        budget: 8_806,
     },
     Area {
         name: "command line, workload files, help",
@@ -118,7 +118,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_672,
+        budget: 8_673,
     },
     Area {
         name: "compare",
@@ -130,7 +130,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 7_095,
+        budget: 7_096,
     },
     Area {
         name: "several clients",
@@ -153,7 +153,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_642,
+        budget: 7_643,
     },
 ];
 

@@ -65,7 +65,7 @@ fn memtier(
         return Err(PlanRefusal::Unsupported(format!("keystorm has no {}", line.tool)));
     }
     let words = line.words.iter().map(OsString::from).collect();
-    let intent = cli::job::FrontEnd::parse(&memtier::Memtier, None, words);
+    let intent = cli::job::FrontEnd::parse(&peers::memtier::Memtier, None, words);
     let mut found: Job = match intent {
         Ok(Intent::Run(job)) => *job,
         Ok(Intent::Tool(message)) => {

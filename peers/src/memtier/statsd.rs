@@ -1,0 +1,177 @@
+//! Figures as they come, to a StatsD server: a datagram each.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::time::Duration;
+
+use measure::Tally;
+
+use crate::memtier::layout::{MemtierHistogram, Progress};
+
+/// Time limit of sending an event.
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Destination of figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Statsd {
+    pub(super) host: Option<String>,
+    pub(super) port: u16,
+    pub(super) prefix: String,
+    pub(super) label: String,
+    /// Port of a Graphite server on the same host that gets an event when a run begins and ends.
+    pub(super) events: Option<u16>,
+}
+
+impl Default for Statsd {
+    fn default() -> Self {
+        let (prefix, label) = ("memtier".to_owned(), "default".to_owned());
+        Self { host: None, port: 8125, prefix, label, events: None }
+    }
+}
+
+/// Sends datagrams. Losing one is harmless, so errors are ignored.
+pub(super) struct Client {
+    socket: UdpSocket,
+    prefix: String,
+    label: String,
+    events: Option<(String, u16)>,
+}
+
+impl Statsd {
+    /// The client, if a server is named and has an address.
+    pub(super) fn client(&self) -> Option<Client> {
+        let host = self.host.as_deref()?;
+        let socket = self.socket(host).ok()?;
+        let label = self.label();
+        let prefix = match self.prefix.as_str() {
+            "" => label.clone(),
+            prefix => format!("{prefix}.{label}"),
+        };
+        let events = self.events.map(|port| (host.to_owned(), port));
+        Some(Client { socket, prefix, label, events })
+    }
+
+    /// The line before the first run: where figures go, or why they go nowhere.
+    pub(super) fn announcement(&self) -> Option<String> {
+        let host = self.host.as_deref()?;
+        let shown = report::escape(host);
+        let (port, prefix, label) = (self.port, report::escape(&self.prefix), self.label());
+        Some(match self.socket(host) {
+            Ok(_) => format!(
+                "statsd: initialized, sending metrics to {shown}:{port} with prefix '{prefix}' run_label \
+                 '{label}'"
+            ),
+            Err(error) => format!(
+                "statsd: failed to resolve host '{shown}': {error}\nwarning: failed to initialize StatsD \
+                 client, metrics will not be sent"
+            ),
+        })
+    }
+
+    fn socket(&self, host: &str) -> io::Result<UdpSocket> {
+        let no_address = || io::Error::other("it has no address");
+        let address = (host, self.port).to_socket_addrs()?.next().ok_or_else(no_address)?;
+        let socket = UdpSocket::bind(if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" })?;
+        socket.connect(address)?;
+        Ok(socket)
+    }
+
+    /// Returns the label with an underscore for each character that no name of a figure may have.
+    fn label(&self) -> String {
+        let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        self.label.chars().map(|c| if kept(c) { c } else { '_' }).collect()
+    }
+}
+
+impl Client {
+    fn say(&self, name: &str, value: &str, kind: &str) {
+        let _ = self.socket.send(format!("{}.{name}:{value}|{kind}", self.prefix).as_bytes());
+    }
+
+    /// Posts an event to Graphite, if it is wanted. Like a figure it may get lost.
+    pub(super) fn event(&self, what: &str) {
+        let Some((host, port)) = &self.events else { return };
+        let addresses = (host.as_str(), *port).to_socket_addrs();
+        let Some(address) = addresses.ok().and_then(|mut all| all.next()) else { return };
+        let Ok(mut stream) = TcpStream::connect_timeout(&address, EVENT_PATIENCE) else { return };
+        let body = serde_json::json!({
+            "what": format!("memtier_benchmark {what}"),
+            "tags": ["memtier", self.label],
+        });
+        let body = body.to_string();
+        let request = format!(
+            "POST /events/ HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let patience = stream
+            .set_write_timeout(Some(EVENT_PATIENCE))
+            .and_then(|()| stream.set_read_timeout(Some(EVENT_PATIENCE)));
+        let sent = patience.and_then(|()| stream.write_all(request.as_bytes()));
+        // Closed before it has answered, some servers would drop it.
+        let _ = sent.and_then(|()| stream.read(&mut [0; 64]));
+    }
+
+    /// Sends the figures of a progress line, and percentiles of all replies so far.
+    pub(super) fn send(&self, line: &Progress, total: &Tally, percentiles: &[f64]) {
+        let connections = u64::from(line.threads) * u64::from(line.clients);
+        let whole = |number: f64| (number as u64).to_string();
+        self.say("ops_sec", &whole(line.rates[0]), "g");
+        self.say("ops_sec_avg", &whole(line.rates[1]), "g");
+        self.say("bytes_sec", &whole(line.bytes[0]), "g");
+        self.say("bytes_sec_avg", &whole(line.bytes[1]), "g");
+        self.say("connections", &connections.to_string(), "g");
+        self.say("progress_pct", &format!("{:.6}", line.percent), "g");
+        if line.connection_errors > 0 {
+            self.say("connection_errors", &line.connection_errors.to_string(), "g");
+        }
+        self.say("latency_ms", &format!("{:.3}", line.latencies_ms[0]), "ms");
+        self.say("latency_avg_ms", &format!("{:.3}", line.latencies_ms[1]), "ms");
+        let cells = MemtierHistogram::from_latency(&total.service());
+        for percentile in percentiles {
+            self.say(
+                &called(*percentile),
+                &format!("{:.6}", cells.percentile_ms(*percentile)),
+                "g",
+            );
+        }
+    }
+
+    /// Leaves no figure of a run that has ended.
+    pub(super) fn end(&self, percentiles: &[f64]) {
+        let names = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "connections"];
+        let names = names.map(str::to_owned).into_iter().chain(["progress_pct".to_owned()]);
+        names.for_each(|name| self.say(&name, "0", "g"));
+        let latencies = percentiles.iter().map(|percentile| called(*percentile));
+        latencies.for_each(|name| self.say(&name, "0.000000", "g"));
+    }
+}
+
+/// `latency_p99_9` of 99.9.
+fn called(percentile: f64) -> String {
+    format!("latency_p{}", percentile.to_string().replace('.', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_stated_where_figures_go() {
+        let of = |host: &str, label: &str| {
+            let (host, label) = (Some(host.to_owned()), label.to_owned());
+            Statsd { host, label, ..Statsd::default() }.announcement().unwrap()
+        };
+        assert_eq!(
+            of("127.0.0.1", "a b"),
+            "statsd: initialized, sending metrics to 127.0.0.1:8125 with prefix 'memtier' run_label 'a_b'"
+        );
+        let text = of("no such host", "a");
+        assert!(text.starts_with("statsd: failed to resolve host 'no such host': "), "{text}");
+        assert!(
+            text.contains("\nwarning: failed to initialize StatsD client, metrics will "),
+            "{text}"
+        );
+        assert_eq!(Statsd::default().announcement(), None);
+    }
+}
