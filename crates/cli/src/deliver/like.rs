@@ -12,7 +12,7 @@ type Preset = (&'static str, &'static [&'static str]);
 
 /// The libraries. Each sends a job with more commands than the one that puts it in its queue: those are left out.
 const PRESETS: [Preset; 4] = [
-    // One BRPOP for all queues, for two seconds (Sidekiq::BasicFetch).
+    // One BRPOP for all queues, for two seconds (`Sidekiq::BasicFetch`).
     (
         "sidekiq",
         &["list", "--push", "lpush", "--keys", "3", "--keys-per-receiver", "all", "--block", "2s"],
