@@ -33,9 +33,9 @@ pub fn of_other_tool(word: &[u8]) -> String {
 /// A word whose bytes that are no text are escaped.
 #[must_use]
 pub fn text(word: &[u8]) -> String {
-    let chunks = word.utf8_chunks().map(|chunk| match chunk.invalid() {
-        [] => chunk.valid().replace('\0', &escaped(&[0])),
-        bytes => chunk.valid().replace('\0', &escaped(&[0])) + &escaped(bytes),
+    let chunks = word.utf8_chunks().map(|chunk| {
+        let text = chunk.valid().replace('\0', &escaped(&[0]));
+        if chunk.invalid().is_empty() { text } else { text + &escaped(chunk.invalid()) }
     });
     chunks.collect()
 }

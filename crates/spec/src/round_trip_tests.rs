@@ -165,12 +165,10 @@ fn possible(mut given: Fields, values: &Values) -> (Fields, LoadSpec) {
 
 /// The value of an option that takes none, or a time.
 pub(crate) fn usual(option: &Arg) -> Option<Value> {
-    match option.get_action().takes_values() {
-        false => Some(true.into()),
-        true => {
-            option.get_value_names().is_some_and(|names| names[..] == ["TIME"]).then(|| "2s".into())
-        }
+    if !option.get_action().takes_values() {
+        return Some(true.into());
     }
+    option.get_value_names().is_some_and(|names| names[..] == ["TIME"]).then(|| "2s".into())
 }
 
 fn all_values() -> Values {

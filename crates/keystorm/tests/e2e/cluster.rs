@@ -291,7 +291,7 @@ fn the_suite_stays_in_one_slot(cluster: &Cluster) {
     }
 }
 
-/// What `LRANGE_600` reads has 600 elements, by every name.
+/// Checks that `LRANGE_600` reads 600 elements, by every name.
 fn lists_are_as_long_as_their_tests_say(cluster: &Cluster) {
     for name in ["keystorm", "redis-benchmark", "valkey-benchmark"] {
         cluster.reset();

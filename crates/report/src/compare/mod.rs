@@ -35,7 +35,7 @@ mod sure;
 mod terms;
 mod tested;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

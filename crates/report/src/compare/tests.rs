@@ -22,7 +22,7 @@ pub(super) fn compared(pairing: Pairing, a: &[RunDigest], b: &[RunDigest]) -> Te
     TestComparison::new("SET", &setup(pairing), a, b)
 }
 
-pub(super) fn setup(pairing: Pairing) -> Setup {
+pub(crate) fn setup(pairing: Pairing) -> Setup {
     Setup {
         names: ["first", "second"].map(str::to_owned),
         pairing,
@@ -247,8 +247,8 @@ fn on_equal_terms(a: &[RunDigest], b: &[RunDigest]) -> TestComparison {
     compared(Pairing::Blocks, a, b).on_equal_terms(0, a, b)
 }
 
-fn terms(test: TestComparison) -> Comparison {
-    let mut comparison = comparison(vec![test], Some(5.0));
+/// A comparison as one on equal terms.
+pub(crate) fn with_terms(mut comparison: Comparison) -> Comparison {
     let table = Table {
         kind: "core",
         title: "Per core".into(),
@@ -273,7 +273,7 @@ fn a_ratio_of_different_work_or_of_the_client_is_reported_nowhere() {
     ] {
         let test = on_equal_terms(&full, &other);
         assert!(test.refused.as_ref().unwrap().text.contains(output), "{test:?}");
-        let comparison = terms(test.clone());
+        let comparison = with_terms(comparison(vec![test.clone()], Some(5.0)));
         let ratio = format!("{:.3}", test.row(Metric::P99).unwrap().ratio.ratio);
         let csv = csv(&comparison.tests[0]);
         let json = to_json(&comparison).unwrap();

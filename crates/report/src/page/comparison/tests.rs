@@ -1,10 +1,11 @@
 //! Comparisons as text and as pages.
 
+use crate::compare::tests::with_terms;
 use crate::compare::{
-    ComparedTest, Comparison, ERRORS_DEFAULT, Pairing, RunDigest, Setup, Subject, Table, Terms,
+    self, ComparedTest, Comparison, ERRORS_DEFAULT, Pairing, RunDigest, Setup, Subject,
     TestComparison, WATCHED,
 };
-use crate::{CountUnit, Run, fixture};
+use crate::{Run, fixture};
 use statistics::Noise;
 
 use super::*;
@@ -23,17 +24,7 @@ fn runs(count: usize, rps: f64, seed: u64, change: impl Fn(&mut Run)) -> Vec<Run
 }
 
 fn setup(names: [&str; 2], pairing: Pairing) -> Setup {
-    Setup {
-        names: names.map(str::to_owned),
-        pairing,
-        precision: 3,
-        open_loop: false,
-        recorded: false,
-        unit: CountUnit::Request,
-        errors_allowed: ERRORS_DEFAULT,
-        looks: 1,
-        headlines: 1,
-    }
+    Setup { names: names.map(str::to_owned), ..compare::tests::setup(pairing) }
 }
 
 pub(super) fn comparison(names: &[&str], tests: Vec<ComparedTest>) -> Comparison {
@@ -151,19 +142,7 @@ fn finding(hits: [u64; 2]) -> Comparison {
     });
     let pair = TestComparison::new("SET", &setup(["first", "second"], Pairing::Blocks), &a, &b);
     let pair = pair.on_equal_terms(0, &a, &b);
-    let mut all = comparison(&["first", "second"], vec![ComparedTest::of_pair(pair)]);
-    let table = Table {
-        kind: "core",
-        title: "Per core".into(),
-        text: "One core for each server.".into(),
-        subjects: all.subjects.clone(),
-    };
-    all.terms = Some(Terms {
-        equal: vec![("keys".into(), "1,000 keys".into())],
-        left_out: vec!["Per machine: there is one core.".into()],
-        tables: vec![table],
-    });
-    all
+    with_terms(comparison(&["first", "second"], vec![ComparedTest::of_pair(pair)]))
 }
 
 #[test]
