@@ -162,9 +162,8 @@ fn said_to_keystorm(spec: &mut LoadSpec, parts: &PlanParts) {
         .window
         .filter(|_| load.rate.is_none() || parts.load.concurrency.window == Window::Batch);
     load.retrying.retry_on = load.retrying.retry_on.take().filter(|kinds| !kinds.is_empty());
-    let recovery = &parts.recovery;
+    let (recovery, reconnects) = (&parts.recovery, parts.recovery.reconnect);
     let by_time = matches!(parts.load.stop, Stop::AfterNs(_));
-    let reconnects = recovery.reconnect;
     spec.load.reconnect = (reconnects != by_time).then(|| YesNo::from(reconnects));
     spec.recording.on_error = match recovery.on_error {
         OnError::Count if !reconnects => Some(OnErrorArg::Count),

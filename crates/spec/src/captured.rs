@@ -10,7 +10,7 @@ use trace::words;
 use workload::{Arg, CommandSpec, Dataset, Piece, RowBy};
 
 /// A capture, read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Capture {
     /// The words of each command.
     pub commands: Vec<Vec<Vec<u8>>>,

@@ -354,8 +354,10 @@ fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, Text> {
     let row = options.data.xml_root_element.as_deref();
     let rows_max =
         options.data.maxdocs.and_then(|Count(n)| usize::try_from(n).ok()).filter(|n| *n > 0);
-    let read = options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max));
-    let Some(dataset) = read.transpose()? else { return Ok(None) };
+    let known = options.peer.as_ref().and_then(|peer| peer.rows.as_deref().cloned());
+    let path = options.data.dataset.as_deref().filter(|_| known.is_none());
+    let read = path.map(|path| dataset::read(path, row, rows_max)).transpose()?;
+    let Some(dataset) = known.or(read) else { return Ok(None) };
     let dataset = dataset.taken_by(options.data.rows_by.unwrap_or_default());
     let Some(value) = &options.data.row_value else { return Ok(Some(dataset)) };
     let column = dataset.columns().iter().position(|column| column == value);

@@ -1,7 +1,11 @@
 //! Parts of a load that only other tools ask for, without an option.
 
+use std::sync::Arc;
+
 use naming::Text;
-use workload::{PeerOptions, PlanParts};
+use workload::{Dataset, PeerOptions, PlanParts};
+
+use crate::captured::Capture;
 
 /// Another tool, by whose words a load is sent.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +16,10 @@ pub struct Peer {
     pub payload_bytes: u64,
     /// Set if commands are lines, and not arrays of their words.
     pub inline: bool,
+    /// Rows of the dataset, which the tool has read: a pipe is read once.
+    pub rows: Option<Arc<Dataset>>,
+    /// Commands of the capture, which the tool has read.
+    pub capture: Option<Arc<Capture>>,
     /// Recording that only such a tool asks for.
     pub options: PeerOptions,
 }

@@ -66,7 +66,8 @@ pub(crate) fn parts(
     let by = options.data.rows_by.unwrap_or_default();
     let is_tools = options.peer.is_some();
     let scripts = if is_tools { Scripts::EveryLine } else { Scripts::Called };
-    let capture = captured::read(path, scripts).map_err(fault)?;
+    let known = options.peer.as_ref().and_then(|peer| peer.capture.as_deref().cloned());
+    let capture = known.map_or_else(|| captured::read(path, scripts), Ok).map_err(fault)?;
     let count = capture.commands.len() as u64;
     let left_out = [
         (capture.unreadable.len(), "hold no command"),

@@ -153,16 +153,10 @@ pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let times = |names: &[String], name: &String| names.iter().filter(|n| *n == name).count();
     let mut names: Vec<String> = Vec::new();
     for (operation, name) in typed.iter().zip(&shorts) {
-        let mut name =
-            if times(&shorts, name) == 1 { name.clone() } else { joined(operation, &long) };
-        let base = name.clone();
-        for number in 2.. {
-            if !names.contains(&name) {
-                break;
-            }
-            name = format!("{base} #{number}");
-        }
-        names.push(name);
+        let name = if times(&shorts, name) == 1 { name.clone() } else { joined(operation, &long) };
+        let numbered = (2..).map(|number| format!("{name} #{number}"));
+        let mut possible = std::iter::once(name.clone()).chain(numbered);
+        names.extend(possible.find(|name| !names.contains(name)));
     }
     names
 }

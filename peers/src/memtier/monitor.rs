@@ -44,17 +44,15 @@ pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault
     let read = captured::read(Path::new(path), Scripts::EveryLine);
     let capture = read.map_err(|why| check_error(format!("--monitor-input: {path}: {why}")))?;
     let Capture { commands, lines, unreadable, unreplayable, .. } = &capture;
-    notes.extend(
-        unreadable
-            .iter()
-            .map(|line| format!("warning: skipping line {line} of {path}: no command")),
-    );
+    let skipped = unreadable.iter();
+    notes
+        .extend(skipped.map(|line| format!("warning: skipping line {line} of {path}: no command")));
     let skipped = match unreplayable {
         0 => String::new(),
         some => format!(" ({some} unreplayable line(s) skipped)"),
     };
-    let loaded = commands.len();
-    notes.push(format!("Loaded {loaded} monitor commands from {lines} total lines{skipped}"));
+    let loaded = format!("Loaded {} monitor commands", commands.len());
+    notes.push(format!("{loaded} from {lines} total lines{skipped}"));
     Ok(capture)
 }
 

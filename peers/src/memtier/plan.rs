@@ -1,5 +1,6 @@
 //! The plan of the options: operations in the order of memtier_benchmark, each with the keys of its pattern.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use host::affinity;
@@ -37,10 +38,12 @@ pub(super) fn describe(
     (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
     let value = values(options, &mut spec.data)?;
     let items = Items::new(options, &value, imported.as_ref())?;
+    let input = options.monitor_input.as_ref().filter(|_| !options.commands.is_empty());
+    let capture = input.map(|path| monitor::load(path, notes)).transpose()?.unwrap_or_default();
     let (mut operations, pick) = if options.commands.is_empty() {
         built_in(options, &items)?
     } else {
-        user_commands::operations(options, &value, notes)?
+        user_commands::operations(options, &value, &capture.commands, notes)?
     };
     if options.cluster {
         let commands = operations.iter_mut().flat_map(|(_, commands)| commands);
@@ -79,6 +82,8 @@ pub(super) fn describe(
     spec.peer = Some(Peer {
         name: "memtier".to_owned(),
         payload_bytes: mean,
+        rows: imported.map(|imported| Arc::new(imported.items)),
+        capture: monitor::is_shared(options).then(|| Arc::new(capture)),
         options: PeerOptions {
             each_failure: options.retrying.failed_keys.is_some(),
             per_position: options.miss_tracking && !options.commands.is_empty(),

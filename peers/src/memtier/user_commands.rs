@@ -1,6 +1,5 @@
 //! `--command`: commands of the user's own, and the lines of a capture, as operations.
 
-use spec::captured::Capture;
 use workload::redis_commands::always_writes;
 use workload::{MixStep, Operation, Pick, StepCondition};
 
@@ -11,20 +10,17 @@ use crate::memtier::operations::{DRAWN_KEY, Operations, Words, keys, one};
 use crate::memtier::options::Options;
 use crate::memtier::values::Pattern;
 
-/// Commands of the user's own, each as often in a row as its ratio says.
+/// Commands of the user's own, each as often in a row as its ratio says, with the commands `captured` where they name
+/// these.
 pub(super) fn operations(
     options: &Options,
     value: &str,
+    captured: &[Vec<Vec<u8>>],
     notes: &mut Vec<String>,
 ) -> Result<Operations, Fault> {
-    let capture = match &options.monitor_input {
-        Some(path) => monitor::load(path, notes)?,
-        None => Capture::default(),
-    };
     if monitor::is_shared(options) {
         return Ok((Vec::new(), Pick::Row));
     }
-    let captured = capture.commands;
     let (mut operations, mut order) = (Vec::new(), Vec::new());
     for given in &options.commands {
         if monitor::is_all(&given.text) && !captured.is_empty() {
@@ -32,7 +28,7 @@ pub(super) fn operations(
             continue;
         }
         order.push(Part::Operation(operations.len() as u32, given.ratio));
-        let command = match monitor::placeholder(&given.text, &captured) {
+        let command = match monitor::placeholder(&given.text, captured) {
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => {
                 notes.extend(keys_as_text(&given.text));
@@ -72,7 +68,7 @@ fn among_lines(
     options: &Options,
     mut operations: Vec<(Operation, Vec<Words>)>,
     order: &[Part],
-    captured: Vec<Vec<Vec<u8>>>,
+    captured: &[Vec<Vec<u8>>],
 ) -> Result<Operations, Fault> {
     if options.monitor_random {
         return Err(check_error(
@@ -85,7 +81,7 @@ fn among_lines(
     let mut times = vec![0; operations.len() + captured.len()];
     spans.iter().for_each(|span| times[span.operation as usize] += span.times);
     for words in captured {
-        let command = monitor::command(&words);
+        let command = monitor::command(words);
         let times = times[operations.len()];
         let operation = one(&name(&command), times, keys(options, Pattern::Random)?);
         operations.push((operation, vec![command]));

@@ -160,3 +160,20 @@ fn memcached_has_the_items_too() {
             .prints("5          keys verified successfuly.\n0          keys failed.\n");
     }
 }
+
+#[test]
+fn a_pipe_is_read_once() {
+    let server = Server::redis();
+    let piped = |line: &str, text: &str| {
+        server.reset();
+        let line = format!("memtier -p {} -t 1 -c 1 {line}", server.port());
+        Keystorm::new(&line).stdin(text).run().ok();
+    };
+    let dump = Dump::new(|_| 0);
+    let items = fs::read_to_string(dump.0.path().join("dump.csv")).unwrap();
+    piped("--data-import /dev/stdin -n 5 --ratio 1:0", &items);
+    assert_eq!(server.keys().len(), 5);
+    let capture = "1700000000.1 [0 127.0.0.1:1] \"SET\" \"a\" \"b\"\n1700000000.2 [0 127.0.0.1:1] \"INCR\" \"c\"\n";
+    piped("--monitor-input /dev/stdin --command __monitor_line@__ -n 4", capture);
+    assert_eq!((server.text(&["GET", "a"]), server.text(&["GET", "c"])), ("b".into(), "2".into()));
+}
