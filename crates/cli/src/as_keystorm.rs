@@ -8,10 +8,7 @@ use spec::LoadSpec;
 use workload::Plan;
 
 use super::Job;
-use super::workload_file::{of_load, write};
-
-/// Word that ends a here-document in a shell.
-const END: &str = "END";
+use super::workload_file::of_load;
 
 /// Returns what the shell carries out as the job of that tool.
 pub fn in_own_words(job: &Job, tool: &str) -> String {
@@ -25,8 +22,12 @@ fn one(plan: &Plan, repeats: u32, tool: &str) -> String {
     let mut text: String = differences.map(|why| format!("# {tool}: {why}\n")).collect();
     if let Some(load) = LoadSpec::of_plan(plan).given {
         let line = command_line_beside("-", plan, repeats);
-        let file = write(&of_load(&load, &plan.data.keys));
-        text += &format!("{line} <<'{END}'\n{file}{END}\n");
+        let file = of_load(&load, &plan.data.keys).text();
+        let mut end = "END".to_owned();
+        while file.lines().any(|line| line == end) {
+            end += "_";
+        }
+        text += &format!("{line} <<'{end}'\n{file}{end}\n");
     } else {
         text += &command_line_of(plan, repeats);
         text.push('\n');

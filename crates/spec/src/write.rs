@@ -1,4 +1,4 @@
-//! A specification in writing: what differs from the default, as words of a command line or as lines of a document.
+//! A specification in writing: what differs from the default, as words of a command line or as fields of a document.
 //!
 //! Names, order and shape of options are those that clap knows, values and keys those that serde writes.
 
@@ -106,14 +106,6 @@ impl LoadSpec {
     pub fn words(&self) -> Result<Vec<String>, serde_json::Error> {
         Ok(self.given()?.iter().flat_map(PrintedOption::words).collect())
     }
-
-    /// The lines of a document that says it.
-    ///
-    /// # Errors
-    /// Returns an error if a word is not UTF-8.
-    pub fn toml(&self) -> Result<String, serde_json::Error> {
-        Ok(self.given()?.iter().map(PrintedOption::line).collect())
-    }
 }
 
 pub(crate) fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
@@ -190,27 +182,23 @@ impl PrintedOption {
             (value, _) => texts(value).join(","),
         }
     }
-
-    /// Writes the option and its value as a line of TOML.
-    #[must_use]
-    pub fn line(&self) -> String {
-        format!("{} = {}\n", key(&self.option), toml_value(&self.value))
-    }
 }
 
-/// A value in TOML, where all but tables look as in JSON. Nothing in it steers a terminal.
-#[must_use]
-pub fn toml_value(value: &Value) -> String {
-    let json = value.to_string();
-    json.chars()
-        .map(|c| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() })
-        .collect()
-}
-
-/// A text in TOML.
+/// A text in TOML, where it looks as in JSON.
 #[must_use]
 pub fn toml_text(text: &str) -> String {
-    toml_value(&Value::from(text))
+    inert(&Value::from(text).to_string())
+}
+
+/// A document in TOML in which no character steers a terminal.
+#[must_use]
+pub fn inert(document: &str) -> String {
+    let escaped = document.chars().map(|c| match c {
+        '\n' => c.to_string(),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    escaped.collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -262,8 +250,9 @@ mod tests {
     #[test]
     fn what_is_not_asked_for_is_not_written() {
         assert_eq!(LoadSpec::default().words().unwrap(), [""; 0]);
+        let given = given_fields(&typed("-c 5 --rps 10k -t get")).unwrap();
         assert_eq!(
-            typed("-c 5 --rps 10k -t get").toml().unwrap(),
+            toml::to_string(&given).unwrap(),
             "connections = 5\nrate = 10000\ntests = \"get\"\n"
         );
     }
@@ -278,7 +267,7 @@ mod tests {
             "-- auth hunter2",
         ] {
             let spec = typed(line);
-            let written = format!("{:?} {}", spec.words().unwrap(), spec.toml().unwrap());
+            let written = format!("{:?} {:?}", spec.words().unwrap(), given_fields(&spec).unwrap());
             assert!(written.contains("***") && !written.contains("hunter2"), "{line}: {written}");
         }
     }

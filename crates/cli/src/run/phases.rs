@@ -18,7 +18,7 @@ use super::{ParsedArgs, plans};
 use crate::suggestions::{explained, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
-    commands_of, read, unplaced, write,
+    commands_of, read, unplaced,
 };
 use crate::{Job, UsageError, presets};
 
@@ -202,7 +202,7 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, St
     };
     let operation = |operation: Spanned<Operation>| {
         let Operation { name, weight: Weight(weight), keys, .. } = operation.get_ref();
-        let space = keys.as_ref().and_then(|keys| workload.keys.get_key_value(keys));
+        let space = keys.as_ref().and_then(|keys| workload.keys.0.get_key_value(keys));
         let space = space.map(|(name, space)| {
             drawn(space, phase.every_key).map_err(|why| source.fault(name.span().start, why))
         });
@@ -264,7 +264,7 @@ fn located(
     if kept.iter().any(|id| named.iter().any(|named| named == id)) {
         return text;
     }
-    let mut spaces = workload.spaces().into_iter().filter(|(_, space)| {
+    let mut spaces = workload.keys.entries().into_iter().filter(|(_, space)| {
         space.dist.as_ref().is_some_and(|dist| why.names(KEY_DIST, &dist.to_string()))
     });
     let mut causes = settings.iter().filter(|(at, _)| named.iter().any(|named| key(named) == *at));
@@ -318,5 +318,5 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         }
         typed.job(|_| ())?;
     }
-    Ok(write(&workload))
+    Ok(workload.text())
 }

@@ -15,7 +15,7 @@ fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T
 /// Checks what only the whole tells.
 pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> {
     check_one_load(source, &workload.sequence, &workload.operation)?;
-    for (name, space) in workload.spaces() {
+    for (name, space) in workload.keys.entries() {
         let has_own_range = space.dist.as_ref().is_some_and(|dist| dist.file().is_some());
         if space.range.is_none() && !has_own_range {
             let why = "range is missing: the number of keys to draw from";
@@ -146,8 +146,8 @@ fn check_load(source: &Source, workload: &Workload, load: Option<&Load>) -> Resu
             let why = format!("operation {name:?} is defined twice");
             return fault(source, operation.span().start, why);
         }
-        if let Some(keys) = keys.as_ref().filter(|keys| !workload.keys.contains_key(*keys)) {
-            let known = workload.spaces();
+        if let Some(keys) = keys.as_ref().filter(|keys| !workload.keys.0.contains_key(*keys)) {
+            let known = workload.keys.entries();
             let known: Vec<&str> = known.iter().map(|(name, _)| name.get_ref().as_str()).collect();
             let why = one_of("key space", keys.get_ref(), &known);
             return fault(source, keys.span().start, why);

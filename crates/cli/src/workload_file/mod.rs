@@ -10,12 +10,12 @@ mod overlay;
 mod read;
 mod source;
 mod values;
-mod write;
 
-use std::collections::BTreeMap;
+use std::ops::Not;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use spec::values::Count;
+use spec::write::inert;
 use toml::Spanned;
 use workload::{DrawnBy, KeyDist, StepCondition};
 
@@ -24,31 +24,32 @@ pub(super) use overlay::{FILL_EXCLUDES, Settings};
 pub(super) use read::read;
 pub(super) use source::text;
 pub use source::{Source, read_text};
-pub(super) use values::{List, Weight, When, Words};
-pub(super) use write::write;
+pub(super) use values::{List, Table, Weight, When, Words};
 
 /// A file, read.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Workload {
     /// Source of the file.
     #[serde(skip)]
     pub(super) source: Source,
     /// Name in reports.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) name: String,
     /// A line for people who look for one.
     pub(super) description: Option<String>,
     /// Settings of all phases that say nothing else.
-    #[serde(skip)]
+    #[serde(flatten, skip_deserializing)]
     pub(super) settings: Settings,
     /// Key spaces of operations.
-    pub(super) keys: BTreeMap<Spanned<String>, Space>,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub(super) keys: Table<Space>,
     /// Commands of all phases that send nothing else.
     pub(super) sequence: Option<List<Words>>,
     /// Operations of all phases that send nothing else.
     pub(super) operation: Option<List<Operation>>,
     /// Phases, one after another; none for one of everything above.
-    #[serde(skip)]
+    #[serde(rename = "phase", skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(super) phases: Vec<Phase>,
 }
 
@@ -62,7 +63,7 @@ pub(super) enum Load {
 }
 
 /// A key space that operations name.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Space {
     /// Number of keys; by default as many as its file needs.
@@ -76,13 +77,15 @@ pub(super) struct Space {
     #[serde(with = "spec::text")]
     pub(super) by: Option<DrawnBy>,
     /// Set if key numbers have no leading zeros.
+    #[serde(skip_serializing_if = "Not::not")]
     pub(super) unpadded: bool,
     /// Set if those of a request are of one hash slot.
+    #[serde(skip_serializing_if = "Not::not")]
     pub(super) one_slot: bool,
 }
 
 /// An operation of a mix.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Operation {
     /// Name in reports; `None` for its commands.
@@ -100,7 +103,7 @@ pub(super) struct Operation {
 }
 
 /// Commands that are sent together.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Step {
     /// The one command.
@@ -112,18 +115,19 @@ pub(super) struct Step {
 }
 
 /// A part of a run.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Phase {
     /// Name in reports.
     pub(super) name: Option<String>,
     /// Set if the phase takes every key once, in order, as fast as it can.
+    #[serde(skip_serializing_if = "Not::not")]
     pub(super) every_key: bool,
     /// Settings of the phase.
-    #[serde(skip)]
+    #[serde(flatten, skip_deserializing)]
     pub(super) settings: Settings,
     /// Operations of the file that it has, with weights of its own.
-    pub(super) mix: Option<Spanned<BTreeMap<Spanned<String>, Weight>>>,
+    pub(super) mix: Option<Spanned<Table<Weight>>>,
     /// Commands of the phase, if not those of the file.
     pub(super) sequence: Option<List<Words>>,
     /// Operations of the phase, if not those of the file.
@@ -145,9 +149,12 @@ pub(super) fn unplaced<T>(value: T) -> Spanned<T> {
 
 impl Step {
     /// A step that is sent on a condition.
-    pub(super) fn new(when: StepCondition, commands: Vec<Spanned<Words>>) -> Self {
+    pub(super) fn new(when: StepCondition, mut commands: Vec<Spanned<Words>>) -> Self {
         let when = (when != StepCondition::Always).then(|| unplaced(When(when)));
-        Self { command: None, commands: Some(unplaced(commands)), when }
+        match commands.len() {
+            1 => Self { command: commands.pop(), commands: None, when },
+            _ => Self { command: None, commands: Some(unplaced(commands)), when },
+        }
     }
 
     /// The commands, at least one.
@@ -163,6 +170,15 @@ impl Step {
 }
 
 impl Operation {
+    /// An operation of these steps, one or more.
+    pub(super) fn of(mut steps: Vec<Step>) -> Self {
+        if let [Step { command, commands, .. }] = &mut steps[..] {
+            return Self { command: command.take(), commands: commands.take(), ..Self::default() };
+        }
+        let steps = steps.into_iter().map(unplaced).collect();
+        Self { steps: Some(unplaced(steps)), ..Self::default() }
+    }
+
     /// The steps, of which what is written without any is one.
     pub(super) fn all(&self) -> Vec<Step> {
         if let Some(steps) = &self.steps {
@@ -180,15 +196,18 @@ impl Phase {
     }
 
     /// The operations that its mix names, in the order of the file, with their weights.
-    pub(super) fn parts(&self) -> Option<Vec<(&Spanned<String>, Weight)>> {
-        let mix = self.mix.as_ref()?.get_ref();
-        let mut parts: Vec<_> = mix.iter().map(|(name, weight)| (name, *weight)).collect();
-        parts.sort_by_key(|(name, _)| name.span().start);
-        Some(parts)
+    pub(super) fn parts(&self) -> Option<Vec<(&Spanned<String>, &Weight)>> {
+        Some(self.mix.as_ref()?.get_ref().entries())
     }
 }
 
 impl Workload {
+    /// Returns the file as TOML.
+    pub(super) fn text(&self) -> String {
+        // Its keys are texts and its values are those of TOML, so there is no error to tell.
+        inert(&toml::to_string_pretty(self).unwrap_or_default())
+    }
+
     /// The phases, or the one that a file without phases is.
     pub(super) fn phases(&self) -> Vec<Phase> {
         if self.phases.is_empty() { vec![Phase::default()] } else { self.phases.clone() }
@@ -224,7 +243,7 @@ impl Workload {
             let is_named =
                 |of: &&Spanned<Operation>| of.get_ref().name.as_ref() == Some(name.get_ref());
             let of = operations.get_ref().iter().find(is_named)?;
-            let operation = Operation { weight, ..of.get_ref().clone() };
+            let operation = Operation { weight: *weight, ..of.get_ref().clone() };
             Some(Spanned::new(of.span(), operation))
         });
         Some(Load::Operations(parts.collect()))
@@ -240,12 +259,5 @@ impl Workload {
             settings.remove_all(&FILL_EXCLUDES);
         }
         settings.overlaid(&phase.settings)
-    }
-
-    /// The key spaces in the order of the file.
-    pub(super) fn spaces(&self) -> Vec<(&Spanned<String>, &Space)> {
-        let mut spaces: Vec<_> = self.keys.iter().collect();
-        spaces.sort_by_key(|(name, _)| name.span().start);
-        spaces
     }
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use workload::command_line::TypedStep;
 use workload::{DrawnBy, KeySpace, secret};
 
-use super::{Load, Operation, Space, Step, Weight, Words, Workload, unplaced};
+use super::{Load, Operation, Space, Step, Table, Weight, Words, Workload, unplaced};
 
 /// The workload file of a load whose operations have the keys of `all`, if not their own. Settings that files do not
 /// have stay on the command line.
@@ -37,7 +37,7 @@ pub(crate) fn of_load(load: &TypedLoad, all: &KeySpace) -> Workload {
     let spaces = (0..).zip(spaces);
     let spaces = spaces.map(|(at, (name, keys))| (Spanned::new(at..at, name), space(&keys)));
     let operation = Some(unplaced(operations.into_iter().map(unplaced).collect()));
-    Workload { keys: spaces.collect(), operation, ..Workload::default() }
+    Workload { keys: Table(spaces.collect()), operation, ..Workload::default() }
 }
 
 /// The commands of a load as those of a file without key spaces.
@@ -49,8 +49,8 @@ pub(crate) fn commands_of(load: &TypedLoad) -> Result<Load, String> {
     steps.flat_map(|step| &step.commands).try_for_each(|command| check(command))?;
     let operations = operations(load);
     Ok(match &operations[..] {
-        [Operation { steps: Some(steps), .. }] if !load.mixed && steps.get_ref().len() == 1 => {
-            Load::Sequence(steps.get_ref()[0].get_ref().all())
+        [one] if !load.mixed && one.steps.is_none() => {
+            Load::Sequence(one.all().iter().flat_map(Step::all).collect())
         }
         _ => Load::Operations(operations.into_iter().map(unplaced).collect()),
     })
@@ -71,17 +71,14 @@ fn operations(load: &TypedLoad) -> Vec<Operation> {
     let typed: Vec<_> = load.operations.iter().map(|operation| &operation.typed).collect();
     let word = |word: &Vec<u8>| String::from_utf8_lossy(word).into_owned();
     let words = |command: &Vec<Vec<u8>>| unplaced(Words(command.iter().map(word).collect()));
-    let step = |step: &TypedStep| {
-        unplaced(Step::new(step.when, step.commands.iter().map(words).collect()))
-    };
-    let operation =
-        |(LoadOperation { typed, name, .. }, by_commands): (&LoadOperation, String)| Operation {
-            name: Some(name.clone().unwrap_or(by_commands)),
-            weight: Weight(typed.weight),
-            steps: Some(unplaced(typed.steps.iter().map(step).collect())),
-            ..Operation::default()
-        };
-    load.operations.iter().zip(operation_names(&typed)).map(operation).collect()
+    let step = |step: &TypedStep| Step::new(step.when, step.commands.iter().map(words).collect());
+    let named = load.operations.iter().zip(operation_names(&typed));
+    let operations = named.map(|(LoadOperation { typed, name, .. }, by_commands)| Operation {
+        name: Some(name.clone().unwrap_or(by_commands)),
+        weight: Weight(typed.weight),
+        ..Operation::of(typed.steps.iter().map(step).collect())
+    });
+    operations.collect()
 }
 
 fn space(keys: &KeySpace) -> Space {

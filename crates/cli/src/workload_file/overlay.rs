@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use spec::LoadSpec;
-use spec::document::{Fields, option_of_files};
+use spec::document::{Fields, option_of_files, options_of_files};
 use spec::write::key;
 
 /// Pairs of options that exclude each other, by their keys: the last one set counts.
@@ -98,6 +99,13 @@ impl Settings {
     /// Returns the values without their positions.
     pub(crate) fn values(&self) -> Fields {
         self.iter().map(|(key, assignment)| (key.to_owned(), assignment.value.clone())).collect()
+    }
+}
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let given = options_of_files().filter_map(|option| self.0.get_key_value(&key(option)));
+        to.collect_map(given.map(|(key, assignment)| (key, &assignment.value)))
     }
 }
 

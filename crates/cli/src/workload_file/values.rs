@@ -1,17 +1,48 @@
 //! Values that only workload files have: commands, lists of them, weights, and conditions of steps.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 use workload::StepCondition;
 
 /// A list and its items.
 pub(crate) type List<T> = Spanned<Vec<Spanned<T>>>;
 
+/// A table, whose order is that of the file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Table<T>(pub(crate) BTreeMap<Spanned<String>, T>);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> Table<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The entries in the order of the file.
+    pub(crate) fn entries(&self) -> Vec<(&Spanned<String>, &T)> {
+        let mut entries: Vec<_> = self.0.iter().collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        entries
+    }
+}
+
+impl<T: Serialize> Serialize for Table<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.entries())
+    }
+}
+
 /// Weight of an operation beside others.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(try_from = "i64")]
 pub(crate) struct Weight(pub(crate) u32);
 
@@ -59,15 +90,16 @@ impl TryFrom<String> for When {
     }
 }
 
-impl fmt::Display for When {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            StepCondition::Always => f.write_str("always"),
-            StepCondition::OnMiss => f.write_str("miss"),
-            StepCondition::ForEach => f.write_str("each"),
-            StepCondition::OnCursor { most: None } => f.write_str("cursor"),
-            StepCondition::OnCursor { most: Some(most) } => write!(f, "cursor:{most}"),
-        }
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let text = match self.0 {
+            StepCondition::Always => "always",
+            StepCondition::OnMiss => "miss",
+            StepCondition::ForEach => "each",
+            StepCondition::OnCursor { most: None } => "cursor",
+            StepCondition::OnCursor { most: Some(most) } => &format!("cursor:{most}"),
+        };
+        to.serialize_str(text)
     }
 }
 
@@ -98,6 +130,12 @@ impl<'de> Deserialize<'de> for Words {
         }
 
         from.deserialize_any(Command).map(Self)
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&shell_words::join(&self.0))
     }
 }
 

@@ -65,6 +65,8 @@ const MEMTIER: &[&str] = &[
     "--command 'SET k ;' -n 10",
     "--command 'SET k __rand_int__' --command 'SET a__reply____key__ __hex:61__' -n 10",
     "--cluster-mode --command 'SET {tag}__key__ 1' -n 10",
+    "--command 'SET k \"a\nEND\nb\"' --command-key-pattern R --command 'GET __key__' \
+     --command-key-pattern S -n 10",
     r#"--command 'SET k "\xff\x00"' --command 'SET k ;>' --command-ratio 2 -n 10"#,
     "--monitor-input MONITOR --command __monitor_line2__ -n 10",
     "--monitor-input MONITOR --command __monitor_line@__ -n 10",

@@ -279,7 +279,8 @@ fn what_a_file_cannot_say_is_not_printed() {
     let ran = Keystorm::exec(crate::server::KEYSTORM, words.into_iter().chain([odd])).run();
     ran.exits(2).says("UTF-8");
     let typed = "--print-workload -x set k";
-    Keystorm::new(typed).stdin("a b\n").run().ok().prints(r#"set k 'a b\n'"#);
+    let file = "sequence = [\"\"\"\nset k 'a b\n'\"\"\"]\n";
+    Keystorm::new(typed).stdin("a b\n").run().ok().prints(file);
 }
 
 #[test]
