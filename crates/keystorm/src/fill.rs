@@ -23,12 +23,8 @@ use crate::test_bed::{LoadContext, TestBed};
 /// # Errors
 /// Returns an error if a key could not be written. An interruption here also interrupts what follows.
 pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
-    if plan.is_recorded() {
-        return bed
-            .settings
-            .records
-            .prefill()
-            .map_or(Ok(()), |prefill| written(bed, prefill, "--prefill").map(drop));
+    if let Some(prefill) = &bed.settings.records.prefill {
+        written(bed, prefill, "--prefill")?;
     }
     for parts in plan.filled_by().parts {
         let content = Content::from_parts(&parts)?;

@@ -16,9 +16,7 @@ use crate::server::Server;
 /// # Errors
 /// Returns an error if there is such a command.
 pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
-    // Recorded commands of an application are replayed unchanged.
-    let is_typed = plan.minds_harm && plan.recorded.is_none();
-    if !is_typed || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
+    if !plan.minds_harm || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
         return Ok(());
     }
     let mut known = server.described.lock().unwrap_or_else(PoisonError::into_inner);

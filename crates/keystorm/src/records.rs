@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use cli::job::UsageError;
 use host::Address;
-use runner::Record;
+use runner::RequestSource;
 use wire::resp::Value;
 use workload::{Plan, RecordedTraffic, Target};
 
@@ -16,13 +16,13 @@ use crate::server::Server;
 /// Records by their description in plans, and the plan that first writes the data that they read.
 #[derive(Default)]
 pub(crate) struct Records {
-    all: Vec<(RecordedTraffic, Arc<dyn Record + Send + Sync>)>,
-    prefill: Option<Plan>,
+    all: Vec<(RecordedTraffic, Arc<dyn RequestSource + Send + Sync>)>,
+    pub(crate) prefill: Option<Plan>,
 }
 
 impl Records {
     /// Adds the record that a plan sends.
-    pub(crate) fn add(&mut self, plan: &Plan, record: Arc<dyn Record + Send + Sync>) {
+    pub(crate) fn add(&mut self, plan: &Plan, record: Arc<dyn RequestSource + Send + Sync>) {
         if let Some(recorded) = &plan.recorded {
             self.all.retain(|(known, _)| known != recorded);
             self.all.push((recorded.clone(), record));
@@ -30,21 +30,16 @@ impl Records {
     }
 
     /// Sets the plan that writes the data for others, and its record.
-    pub(crate) fn add_prefill(&mut self, plan: Plan, record: Arc<dyn Record + Send + Sync>) {
+    pub(crate) fn add_prefill(&mut self, plan: Plan, record: Arc<dyn RequestSource + Send + Sync>) {
         self.add(&plan, record);
         self.prefill = Some(plan);
     }
 
     /// Returns the record that a plan sends, if it has one.
-    pub(crate) fn for_plan(&self, plan: &Plan) -> Option<&dyn Record> {
+    pub(crate) fn for_plan(&self, plan: &Plan) -> Option<&dyn RequestSource> {
         let recorded = plan.recorded.as_ref()?;
         let found = self.all.iter().find(|(known, _)| known == recorded);
-        found.map(|(_, record)| &**record as &dyn Record)
-    }
-
-    /// Returns the plan that first writes the data.
-    pub(crate) fn prefill(&self) -> Option<&Plan> {
-        self.prefill.as_ref()
+        found.map(|(_, record)| &**record as &dyn RequestSource)
     }
 }
 

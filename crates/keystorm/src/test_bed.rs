@@ -262,7 +262,7 @@ impl<'r> TestBed<'r> {
                 local_ports: host::local_ports(),
                 start,
                 several,
-                record: self.settings.records.for_plan(plan),
+                source: self.settings.records.for_plan(plan),
                 rate,
                 interrupted,
             };

@@ -1,6 +1,6 @@
 //! The commands of a record one by one, in order, for a caller that waits for each answer.
 
-use runner::{Record, RecordedCommand, RecordedCommands};
+use runner::{DueRequest, DueRequests, RequestSource};
 use wire::resp::Value;
 
 use crate::Traffic;
@@ -23,7 +23,7 @@ pub struct Question {
 
 /// A record for a Redis server, command by command.
 pub struct Conversation<'t> {
-    commands: Box<dyn RecordedCommands + Send + 't>,
+    requests: Box<dyn DueRequests + Send + 't>,
     bytes: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl Traffic {
     /// # Errors
     /// Returns an error if the record cannot be read.
     pub fn conversation(&self) -> Result<Conversation<'_>, String> {
-        Ok(Conversation { commands: self.commands()?, bytes: Vec::new() })
+        Ok(Conversation { requests: self.requests()?, bytes: Vec::new() })
     }
 }
 
@@ -44,8 +44,8 @@ impl Conversation<'_> {
     /// Returns an error if the record cannot be read any further.
     pub fn next_question(&mut self) -> Result<Option<Question>, String> {
         self.bytes.clear();
-        let Some(RecordedCommand { connection, db, blocks, .. }) =
-            self.commands.next(&mut self.bytes)?
+        let Some(DueRequest { connection, db, blocks, .. }) =
+            self.requests.next(&mut self.bytes)?
         else {
             return Ok(None);
         };

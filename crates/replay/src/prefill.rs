@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use runner::{Record, RecordedCommand, RecordedCommands};
+use runner::{DueRequest, DueRequests, RequestSource};
 use trace::commands::{Command, DataType, Role, roles, writes};
 use trace::{Event, Outcome, Protocol};
 use wire::Protocol as _;
@@ -208,8 +208,8 @@ impl PrefillPlan {
     }
 }
 
-impl Record for PrefillPlan {
-    fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String> {
+impl RequestSource for PrefillPlan {
+    fn requests(&self) -> Result<Box<dyn DueRequests + Send + '_>, String> {
         Ok(Box::new(PrefillCommands { plan: self, next: 0, value: Vec::new() }))
     }
 }
@@ -220,8 +220,8 @@ struct PrefillCommands<'p> {
     value: Vec<u8>,
 }
 
-impl RecordedCommands for PrefillCommands<'_> {
-    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
+impl DueRequests for PrefillCommands<'_> {
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<DueRequest>, String> {
         let Some(((db, key), wanted)) = self.plan.keys.get(self.next) else { return Ok(None) };
         self.value.clear();
         self.value.resize(wanted.size.unwrap_or(SIZE).min(SIZE_MAX) as usize, b'x');
@@ -236,7 +236,7 @@ impl RecordedCommands for PrefillCommands<'_> {
         }
         let db = if self.plan.to_cache { 0 } else { *db };
         let slot = Some(slot_of(key));
-        Ok(Some(RecordedCommand {
+        Ok(Some(DueRequest {
             due_ns: 0,
             connection,
             command: 0,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use runner::{Record, RecordedCommand, RecordedCommands};
+use runner::{DueRequest, DueRequests, RequestSource};
 
 use crate::encode::Encoder;
 use crate::role::Role;
@@ -53,8 +53,8 @@ impl Traffic {
     }
 }
 
-impl Record for Traffic {
-    fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String> {
+impl RequestSource for Traffic {
+    fn requests(&self) -> Result<Box<dyn DueRequests + Send + '_>, String> {
         let walk = Walk::new(&self.replay)?;
         let encoder = Encoder::new(walk.recorded(), self.replay.to_cache);
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -82,8 +82,8 @@ struct TrafficReader<'t> {
     began_ns: u64,
 }
 
-impl RecordedCommands for TrafficReader<'_> {
-    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
+impl DueRequests for TrafficReader<'_> {
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<DueRequest>, String> {
         loop {
             let Some(next) = self.walk.next()? else {
                 self.round += 1;
@@ -105,7 +105,7 @@ impl RecordedCommands for TrafficReader<'_> {
                 continue;
             }
             let number = traffic.numbers.get(event.name()).copied();
-            return Ok(Some(RecordedCommand {
+            return Ok(Some(DueRequest {
                 due_ns,
                 connection: traffic.clients.connection(event.client),
                 command: number.unwrap_or(traffic.kinds.saturating_sub(1)),

@@ -227,12 +227,12 @@ impl<'r> Summary<'r> {
         self.run.measurement.client_cpu_ns()
     }
 
-    /// Describes the hits and misses of lookups. `None` without a miss, unless the traffic was recorded: of
-    /// that, it matters that all reads found something.
+    /// Describes the hits and misses of lookups. `None` without a miss, unless requests come from a source: of
+    /// those, it matters that all reads found something.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
-        let replayed = self.run.plan.is_recorded() && self.lookups.hits > 0;
-        (replayed || self.lookups.misses > 0).then(|| self.lookups.in_words())
+        let of_source = self.run.plan.has_source() && self.lookups.hits > 0;
+        (of_source || self.lookups.misses > 0).then(|| self.lookups.in_words())
     }
 
     /// Share of hits in percent: of keys if replies say how many exist, otherwise of replies. `None` without

@@ -10,9 +10,9 @@ use workload::Plan;
 use crate::destination::{Destination, Resolver};
 use crate::gate::GateOpening;
 use crate::password::PasswordSource;
-use crate::recorded::Record;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
 use crate::route::ring::RingJob;
+use crate::source::RequestSource;
 use crate::{Barrier, LiveRate};
 
 /// A plan, its target, and the outside parts that it needs.
@@ -36,8 +36,8 @@ pub struct RunJob<'r> {
     pub start: Start<'r>,
     /// The servers, if there are several.
     pub several: Option<ServerSet<'r>>,
-    /// Recorded traffic to send, if the plan has some.
-    pub record: Option<&'r dyn Record>,
+    /// Source of the plan's requests, if they do not derive from the plan.
+    pub source: Option<&'r dyn RequestSource>,
     /// Rate of the load, if it may change during the run.
     pub rate: Option<&'r LiveRate>,
     /// Set to end the run early.

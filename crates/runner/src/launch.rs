@@ -23,10 +23,10 @@ use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
 use crate::pinning::pin;
-use crate::recorded::feed::Feed;
-use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
+use crate::source::blocks::WorkerSource;
+use crate::source::feed::Feed;
 use crate::worker::WorkerContext;
 use crate::{Fatal, LiveRate};
 
@@ -51,8 +51,8 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
         let lacking = format!("the plan was loaded from a file, which does not hold {what}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
     }
-    if job.plan.is_recorded() != job.record.is_some() {
-        return Err(invalid("a plan of recorded traffic is run with its record"));
+    if job.plan.has_source() != job.source.is_some() {
+        return Err(invalid("a plan without requests of its own is run with their source"));
     }
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
@@ -128,7 +128,7 @@ fn carry_out(
                 messages: roles.as_ref().map(|roles| (roles.run, plan.message_numbers())),
                 acknowledgements: Roles::ack_log(roles.as_ref(), ledger),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),
-                record: sources.next(),
+                source: sources.next(),
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
@@ -286,18 +286,18 @@ fn follow<'scope>(
     Ok(())
 }
 
-/// Starts the thread that reads a record ahead of the workers, and returns the source of each worker; empty
-/// for a plan without a record.
+/// Starts the thread that reads a source ahead of the workers, and returns the share of each worker; empty
+/// for a plan without a source.
 fn read_ahead<'scope>(
     scope: &'scope Scope<'scope, '_>,
     job: &RunJob<'scope>,
     connections: &Connections,
     gate: &'scope Gate<'scope>,
-) -> io::Result<std::vec::IntoIter<RecordedSource>> {
-    let Some(record) = job.record else { return Ok(Vec::new().into_iter()) };
+) -> io::Result<std::vec::IntoIter<WorkerSource>> {
+    let Some(source) = job.source else { return Ok(Vec::new().into_iter()) };
     let workers = (0..connections.workers).map(|worker| connections.range(worker));
-    let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
-    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, move || {
+    let (feed, sources) = Feed::new(source, workers).map_err(invalid)?;
+    thread::Builder::new().name("source-reader".to_owned()).spawn_scoped(scope, move || {
         if let Err(why) = feed.run() {
             gate.fail(Fatal::new(why));
         }

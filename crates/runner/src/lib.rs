@@ -29,13 +29,13 @@ mod messages;
 mod opening;
 mod password;
 mod pinning;
-mod recorded;
 mod recorder;
 mod reopening;
 #[cfg(test)]
 mod replay;
 mod request;
 mod route;
+mod source;
 mod spin;
 mod thread_clocks;
 mod worker;
@@ -52,9 +52,9 @@ pub use live_rate::LiveRate;
 pub use measurement::tally_shape;
 pub use memory::check_memory;
 pub use password::{LoginPassword, PasswordSource};
-pub use recorded::{Record, RecordedCommand, RecordedCommands};
 pub use route::cluster::{ClusterJob, Refresh};
 pub use route::ring::{RingJob, RingServer};
+pub use source::{DueRequest, DueRequests, RequestSource};
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use measure::Outcome;
 use wire::KeyNumber;
 
-use crate::recorded::RecordedCommand;
+use crate::source::DueRequest;
 
 /// Requests that were sent together on one connection and are answered in order. `M` is the route's note on
 /// them.
@@ -35,10 +35,10 @@ pub(crate) struct Request<M> {
 }
 
 impl<M> Request<M> {
-    /// Creates the request for a recorded command that is due at `due_ns` on the engine's clock. A command
+    /// Creates the request for one of a source that is due at `due_ns` on the engine's clock. One
     /// that waits for other clients is not measured.
     #[inline]
-    pub(crate) fn recorded(number: u64, command: &RecordedCommand, due_ns: u64, mark: M) -> Self {
+    pub(crate) fn sourced(number: u64, command: &DueRequest, due_ns: u64, mark: M) -> Self {
         Self {
             number,
             intended_ns: due_ns,

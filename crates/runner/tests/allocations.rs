@@ -140,7 +140,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
         &RunJob {
             password: None,
             receivers_at: Vec::new(),
-            record: None,
+            source: None,
             rate: None,
             plan,
             address,

@@ -107,7 +107,7 @@ impl Capture {
     ///
     /// # Errors
     /// Returns an error if the commands make no valid rows.
-    pub fn recorded(self, source: &Path, by: RowBy) -> Result<CapturedOperations, String> {
+    pub fn operations(self, source: &Path, by: RowBy) -> Result<CapturedOperations, String> {
         let mut known: HashMap<(Vec<u8>, usize), u32> = HashMap::new();
         let (mut operations, mut operation_of_row, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let mut arguments_max = 1;
@@ -150,12 +150,12 @@ mod tests {
     fn commands_of_one_name_and_as_many_arguments_are_one_operation() {
         let text = "1 [0 a:1] \"SET\" \"k\" \"v 1\"\n2 [0 a:1] \"GET\" \"k\"\n\
                     3 [0 a:1] \"SET\" \"k\" \"w\"\n4 [0 a:1] \"SET\" \"k\" \"w\" \"NX\"\n5 [0 lua] \"PING\"\n";
-        let recorded = capture(text).unwrap().recorded(Path::new("m"), RowBy::Request).unwrap();
-        let names: Vec<_> = recorded.operations.iter().map(|(_, name, n)| (&**name, *n)).collect();
+        let captured = capture(text).unwrap().operations(Path::new("m"), RowBy::Request).unwrap();
+        let names: Vec<_> = captured.operations.iter().map(|(_, name, n)| (&**name, *n)).collect();
         assert_eq!(names, [("SET", 2), ("GET", 1), ("SET", 3), ("PING", 0)]);
-        assert_eq!(recorded.rows.operations(), [0, 1, 0, 2, 3]);
-        assert_eq!((recorded.rows.cell(0, 1), recorded.rows.cell(1, 1)), (&b"v 1"[..], &b""[..]));
-        assert_eq!(recorded.operations[2].0.args.len(), 4);
+        assert_eq!(captured.rows.operations(), [0, 1, 0, 2, 3]);
+        assert_eq!((captured.rows.cell(0, 1), captured.rows.cell(1, 1)), (&b"v 1"[..], &b""[..]));
+        assert_eq!(captured.operations[2].0.args.len(), 4);
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub(crate) fn parts(
     }));
     let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
     let bytes: usize = capture.commands.iter().map(behind_the_key).sum();
-    let CapturedOperations { operations, rows } = capture.recorded(path, by).map_err(fault)?;
+    let CapturedOperations { operations, rows } = capture.operations(path, by).map_err(fault)?;
     let several = |name| operations.iter().filter(|(_, other, _)| other == name).count() > 1;
     let named = operations.iter().map(|(_, name, arguments)| Operation {
         name: match name.to_lowercase() {

@@ -111,7 +111,7 @@ impl Batch {
         // Commands that are appended one by one, or rewritten for each send, need no image.
         let appended =
             plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
-        let appended = appended || plan.is_recorded();
+        let appended = appended || plan.has_source();
         let copies = if appended { 0 } else { plan.load.concurrency.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {

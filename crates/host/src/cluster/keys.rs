@@ -54,8 +54,8 @@ impl KeyQueries<'_, Client> {
             None => self.described(&name, text(1))?,
         };
         routing.key = match routing.key {
-            // Each command of a record knows its own.
-            KeyPlace::Movable if self.plan.is_recorded() => KeyPlace::Keyless,
+            // Each request of a source knows its own.
+            KeyPlace::Movable if self.plan.has_source() => KeyPlace::Keyless,
             KeyPlace::Movable => self.movable(&name, &words)?,
             // The server says what is missing better than we would.
             KeyPlace::Arg(n) if n >= words.len() => KeyPlace::Keyless,

@@ -136,7 +136,7 @@ impl KernelCounts {
 
 /// Returns whether this program's thread with this name carries load; waits of others delay no request.
 fn carries_load(name: &str) -> bool {
-    ["worker-", "receiver-", "record-reader"].iter().any(|of| name.starts_with(of))
+    ["worker-", "receiver-", "source-reader"].iter().any(|of| name.starts_with(of))
 }
 
 /// Reads the waiting time so far of these threads of a process (a number, or `self`).

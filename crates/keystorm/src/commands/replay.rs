@@ -218,6 +218,8 @@ impl RecordedLoad {
         let name = if frame.named { frame.name.clone() } else { format!("replay {source}") };
         PlanParts {
             name,
+            // Commands of an application are sent again unchanged.
+            minds_harm: false,
             mix: None,
             recorded: Some(RecordedTraffic {
                 source,

@@ -295,7 +295,7 @@ fn has_failed(job: &Job, run: &Run) -> bool {
     let (plan, measurement) = (&run.plan, &run.measurement);
     let minds_service = job.output.options.persona.fails_unserved;
     let counts_errors =
-        plan.load.concurrency.per_request.is_some() || plan.is_recorded() || plan.has_receivers();
+        plan.load.concurrency.per_request.is_some() || plan.has_source() || plan.has_receivers();
     let is_refused = counts_errors && measurement.is_refused();
     measurement.is_wrong() || minds_service && (measurement.is_deserted() || is_refused)
 }

@@ -72,14 +72,14 @@ fn figures(summary: &Summary<'_>) -> Figures {
 
 /// The figures of each operation of a run, by name.
 fn operation_figures(summary: &Summary<'_>) -> Vec<(String, Figures)> {
-    if summary.run.plan.recorded.is_some() {
+    if summary.run.plan.has_source() {
         return of_commands(summary.run);
     }
     let operations = summary.operations.iter();
     operations.map(|of| (of.name.clone(), Figures::of_operation(of))).collect()
 }
 
-/// The figures of each recorded command, the most frequent first.
+/// The figures of each command, the most frequent first.
 fn of_commands(run: &Run) -> Vec<(String, Figures)> {
     let mut commands: Vec<_> =
         run.plan.sequence.iter().zip(&run.measurement.total.commands).collect();

@@ -115,7 +115,7 @@ impl Comparison {
                 judged.flat_map(|pair| self.watched.iter().map(move |m| (pair, *m)))
             {
                 let names = &pair.setup.names;
-                if pair.setup.recorded {
+                if pair.setup.by_command {
                     let of_commands = of_commands(pair, metric);
                     rows.extend(of_commands.map(|(test, row)| WatchedRow { test, names, row }));
                     continue;

@@ -172,7 +172,7 @@ fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
         runs.collect()
     };
     let (a, b) = (side(0.0), side(longer_us));
-    let setup = Setup { recorded: true, open_loop: true, ..setup(Pairing::Blocks) };
+    let setup = Setup { by_command: true, open_loop: true, ..setup(Pairing::Blocks) };
     let test = TestComparison::new("replay monitor.txt", &setup, &a, &b);
     let record = RecordedTraffic {
         source: "monitor.txt".to_owned(),
@@ -231,7 +231,7 @@ fn other_answers_and_more_failures_fail_a_gate() {
     let says = "Gate failed: second answers some of this traffic differently from first.";
     assert_eq!(notes(&other)[0], says);
     let failed = |failed| Failures { asked: 1_000, failed };
-    let setup = Setup { recorded: true, ..setup(Pairing::Blocks) };
+    let setup = Setup { by_command: true, ..setup(Pairing::Blocks) };
     // What fails on both fails by the traffic.
     assert_eq!(refusal::failed(&setup, [failed(500), failed(500)]), None);
     let refused = refusal::failed(&setup, [failed(500), failed(510)]).unwrap();

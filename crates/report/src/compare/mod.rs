@@ -98,8 +98,8 @@ pub struct Setup {
     pub precision: u8,
     /// Set if a schedule sets the throughput.
     pub open_loop: bool,
-    /// Set if recorded traffic is sent, whose commands are judged separately.
-    pub recorded: bool,
+    /// Set if commands are judged separately, as those of a source are.
+    pub by_command: bool,
     /// Unit of rates and CPU times.
     pub unit: CountUnit,
     /// Percentage of a side's requests that may fail; above it, there is no ratio.
@@ -118,13 +118,13 @@ impl Setup {
             (plan.recording.precision, plan.load.pace.schedule().is_some());
         let unit = CountUnit::from_plan(plan);
         let (looks, headlines) = (1, 1);
-        let recorded = plan.recorded.is_some();
+        let by_command = plan.has_source();
         Self {
             names,
             pairing,
             precision,
             open_loop,
-            recorded,
+            by_command,
             unit,
             errors_allowed,
             looks,
@@ -187,7 +187,7 @@ impl TestComparison {
         let rows = rows.filter_map(|metric| rows::row(metric, setup, figures.each_ref(), &excuse));
         let limits = [limits::limits(a), limits::limits(b)];
         let mut warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
-        warnings.retain(|caution| !setup.recorded || *caution != Caution::RateSet);
+        warnings.retain(|caution| !setup.by_command || *caution != Caution::RateSet);
         Self {
             name: name.to_owned(),
             setup: setup.clone(),

@@ -38,7 +38,7 @@ pub(super) fn compared(
         let sides = [of(name, a)?, of(name, b)?];
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| row(metric, setup, sides.each_ref(), excuse));
-        let is_rare = setup.recorded && sides.iter().flatten().any(Figures::is_rare);
+        let is_rare = setup.by_command && sides.iter().flatten().any(Figures::is_rare);
         let rows = rows.filter(|row| !is_rare || row.means.iter().any(|ms| *ms >= SLOW_MS));
         Some(OperationComparison { name: name.clone(), rows: rows.collect() })
             .filter(|of| !of.rows.is_empty())

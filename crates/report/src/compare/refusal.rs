@@ -65,7 +65,7 @@ fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
 /// Returns a refusal if more requests failed than allowed. All runs count, as noise makes no request fail.
 pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
-    if setup.recorded {
+    if setup.by_command {
         return more_failed(setup, sides.map(|failures| failures.percent()));
     }
     let over = |(name, failures): (&String, Failures)| {

@@ -121,7 +121,7 @@ pub(super) fn row(
         }
     };
     let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
-    let least = if setup.recorded { noticed(metric) } else { 0.0 };
+    let least = if setup.by_command { noticed(metric) } else { 0.0 };
     Some(RatioRow { metric, means, ratio: ratio?, values, least })
 }
 

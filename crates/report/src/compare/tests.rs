@@ -28,7 +28,7 @@ pub(crate) fn setup(pairing: Pairing) -> Setup {
         pairing,
         precision: 3,
         open_loop: false,
-        recorded: false,
+        by_command: false,
         unit: CountUnit::Request,
         errors_allowed: ERRORS_DEFAULT,
         looks: 1,

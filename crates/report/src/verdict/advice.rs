@@ -22,13 +22,15 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {
         }
         Finding::Absence => text!("repeat the test: this says nothing of the server"),
         Finding::Nothing => text!("see the error above"),
-        Finding::Short if evidence.recorded => text!("to find out, send it several times (--loop)"),
+        Finding::Short if evidence.sourced => {
+            text!("to find out, send it several times (--loop)")
+        }
         Finding::Short => text!("to find out, run longer ({REQUESTS} or {DURATION})"),
         Finding::SlowCommands => SLOW_COMMANDS.into(),
         Finding::ScheduleKept if is_slow => SLOW_COMMANDS.into(),
         // No higher rate is advised for a server that other clients use and that is already slow.
         Finding::ScheduleKept if evidence.is_shared || evidence.causes.is_some() => text!(""),
-        Finding::ScheduleKept if evidence.recorded => text!("raise --speed to find its limit"),
+        Finding::ScheduleKept if evidence.sourced => text!("raise --speed to find its limit"),
         Finding::ScheduleKept => text!("raise {RATE} to find its limit"),
         Finding::ScheduleMissed if is_largest(evidence, WaitCause::Network) => LOSSES.into(),
         Finding::ScheduleMissed => {

@@ -36,8 +36,8 @@ pub(super) struct Evidence {
     pub(super) broken_off: bool,
     /// Set if requests are messages whose delivery is measured.
     pub(super) of_messages: bool,
-    /// Set if requests are commands of a record, with its times.
-    pub(super) recorded: bool,
+    /// Set if requests come from a source, with its times.
+    pub(super) sourced: bool,
     /// Length of the measured part.
     pub(super) span_s: f64,
     /// Time in which the workers worked, including warm-up and the wait for the last replies.
@@ -233,7 +233,7 @@ impl Evidence {
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
             of_messages: plan.has_receivers(),
-            recorded: plan.is_recorded(),
+            sourced: plan.has_source(),
             outages: Outages::new(plan, measurement),
             absent_s: absent_ns as f64 / 1e9,
             broken_off: matches!(measurement.ending, Ending::Failed(_)),

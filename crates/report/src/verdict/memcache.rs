@@ -50,11 +50,7 @@ pub fn gets_warning(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let gets = plan.sequence.iter().filter(is_get).count() as u64;
     // Of a mix one operation is drawn at a time.
     let each = if plan.mix.is_some() { gets.min(1) } else { gets };
-    // Commands of a record come as they were recorded, whatever room there is.
-    if plan.is_recorded()
-        || !in_lines
-        || u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(each) < 2
-    {
+    if !in_lines || u64::from(plan.pipeline()?).saturating_mul(each) < 2 {
         return None;
     }
     let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
@@ -79,11 +75,10 @@ pub(super) struct Bounds {
 /// Warns of pipelines that the server interrupts: it serves a limited number of requests of a connection, and
 /// then others first.
 pub(super) fn cut(plan: &Plan, watched: &WatchRecord) -> Option<String> {
-    let depth =
-        u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
+    let depth = u64::from(plan.pipeline()?).saturating_mul(plan.sequence.len() as u64);
     let limit = |server: &host::ServerUse| server.setting("reqs_per_event")?.parse::<u64>().ok();
     let most = watched.servers.iter().filter_map(limit).min()?;
-    (depth > most && !plan.is_recorded()).then(|| {
+    (depth > most).then(|| {
         format!(
             "pipelines of {depth} commands are cut: memcached serves {most} per connection at a \
              time (option -R); start it with -R {depth} to measure whole pipelines"

@@ -126,7 +126,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand
 
 /// Returns advice for providing the data that the command looks for.
 fn advice(plan: &Plan, looked: &LookupCommand<'_>) -> String {
-    if plan.is_recorded() {
+    if plan.has_source() {
         let text = "restore the data that was there when it was recorded, or see --prefill";
         return text.to_owned();
     }

@@ -292,8 +292,8 @@ pub(super) fn others(
             * ours.len() as u64;
     }
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
-    // No figure counts commands of a record that wait for other clients.
-    if plan.load.warmup_ns == 0 && plan.load.shard.is_whole() && !plan.is_recorded() {
+    // No figure counts requests of a source that wait for other clients.
+    if plan.load.warmup_ns == 0 && plan.load.shard.is_whole() && !plan.has_source() {
         calls += shared.saturating_sub(sent);
     }
     let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);

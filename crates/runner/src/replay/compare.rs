@@ -49,7 +49,7 @@ fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
         errors_allowed: ERRORS_DEFAULT,
         looks: 1,
         headlines: 1,
-        recorded: false,
+        by_command: false,
     };
     let test = TestComparison::new("SET", &setup, a, b);
     let ratio = &test.row(Metric::Throughput).unwrap().ratio;

@@ -14,7 +14,6 @@ mod operations;
 mod order;
 mod outages;
 mod pool;
-mod recorded;
 mod renewals;
 mod retries;
 mod ring;
@@ -24,6 +23,7 @@ mod seeds;
 pub(crate) mod server;
 mod shards;
 mod slow_collector;
+mod sourced;
 mod stopped;
 mod time;
 
@@ -194,7 +194,7 @@ fn replay_script<S: Script>(
         messages: None,
         acknowledgements: AckLog::default(),
         sent_times: None,
-        record: None,
+        source: None,
         // Its time passes only in sleep.
         may_spin: false,
     };

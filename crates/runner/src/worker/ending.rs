@@ -57,9 +57,9 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
             let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
             self.recorder.due(due.saturating_mul(self.per_number));
         }
-        if let Some(record) = &self.record {
-            let due = record.due_before(self.stop_ns.min(self.engine.now_ns()));
-            self.recorder.due(record.drawn() + due);
+        if let Some(source) = &self.source {
+            let due = source.due_before(self.stop_ns.min(self.engine.now_ns()));
+            self.recorder.due(source.drawn() + due);
         }
         let ended_by_time = self.engine.now_ns() >= self.stop_ns;
         for connection in &mut self.connections {

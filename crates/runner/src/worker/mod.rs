@@ -49,9 +49,9 @@ use crate::handshake::Handshake;
 use crate::messages::{AckLog, SentTimes};
 use crate::opening::Origins;
 use crate::password::PasswordSource;
-use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::Route;
+use crate::source::blocks::WorkerSource;
 use crate::spin::Spin;
 use deadline::Deadline;
 use inspections::Inspections;
@@ -93,8 +93,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) acknowledgements: AckLog<'r>,
     /// Record of its messages' due and sending times, unless messages carry them.
     pub(crate) sent_times: Option<&'r SentTimes>,
-    /// Recorded traffic that it sends, if any.
-    pub(crate) record: Option<RecordedSource>,
+    /// Source of its requests, if they do not derive from the plan.
+    pub(crate) source: Option<WorkerSource>,
     /// Set if it has a CPU to itself.
     pub(crate) may_spin: bool,
 }
@@ -132,8 +132,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     thinking: Thinking,
     /// Schedule of an open loop, and the number of rate changes in it.
     pub(crate) pacer: Option<Pacer>,
-    /// The recorded requests, each with its own time.
-    pub(crate) record: Option<RecordedSource>,
+    /// Source of requests that have due times of their own.
+    pub(crate) source: Option<WorkerSource>,
     rate_changes: u32,
     pub(crate) recovery: Recovery,
     retries: Retries<R::Mark>,
@@ -165,7 +165,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let sequence_len = plan.sequence.len() as u32;
         let steps = Steps::new(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
-        let is_one_piece = steps.operations.is_none() && !plan.is_recorded();
+        let is_one_piece = steps.operations.is_none() && !plan.has_source();
         let request_len = is_one_piece.then_some(whole);
         let (reply_rules, verifier) =
             (ReplyRules::for_plan::<P>(plan), Verifier::for_plan::<P>(plan));
@@ -194,7 +194,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             renewals: Renewals::new(plan, context.worker, context.workers),
             thinking,
             pacer: None,
-            record: context.record.take(),
+            source: context.source.take(),
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
             retries: Retries::new(plan, context.worker),
@@ -321,7 +321,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
         self.pacer.is_some()
-            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
+            || self.source.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
     }
 
     /// Returns whether a connection carries load, or will once it is open.

@@ -1,4 +1,4 @@
-//! A worker's part of a schedule or record: its start, the due times of requests, and changes of rate.
+//! A worker's part of a schedule or source: its start, the due times of requests, and changes of rate.
 
 use engine::Engine;
 use wire::Protocol;
@@ -12,8 +12,8 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     pub(super) fn start_schedule(&mut self, start_ns: u64) {
         let context = &self.context;
         let plan = context.plan;
-        match &mut self.record {
-            Some(record) => record.start(start_ns),
+        match &mut self.source {
+            Some(source) => source.start(start_ns),
             None => self.pacer = plan.pacer(start_ns, context.worker, context.workers),
         }
         self.expect_silences(plan);
@@ -36,8 +36,8 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
 
     /// Due time of the next request that could be sent.
     pub(super) fn due_ns(&self) -> u64 {
-        if let Some(record) = &self.record {
-            return if self.is_over() { u64::MAX } else { record.due_ns() };
+        if let Some(source) = &self.source {
+            return if self.is_over() { u64::MAX } else { source.due_ns() };
         }
         let waits = self.is_over() || !self.route.has_room(self.in_flight);
         self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)

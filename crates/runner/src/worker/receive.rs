@@ -418,7 +418,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
     ) -> bool {
         let counts = self.route.counts_error(self.place, request, text);
-        if counts && !request.measured && self.context.plan.is_recorded() {
+        if counts && !request.measured && self.context.plan.has_source() {
             self.recorder.error_unmeasured(request.command, kind, text, self.now_ns);
         } else if counts {
             let answered = request.answered(first_byte_ns);

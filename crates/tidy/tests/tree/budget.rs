@@ -63,7 +63,7 @@ const AREAS: &[Area] = &[
         paths: &[
             "crates/trace/",
             "crates/replay/",
-            "crates/runner/src/recorded/",
+            "crates/runner/src/source/",
             "crates/lab/src/answers.rs",
             "crates/lab/src/head_room.rs",
             "crates/cli/src/replay.rs",

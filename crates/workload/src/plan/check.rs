@@ -59,7 +59,7 @@ impl PlanParts {
         self.check_misses()?;
         self.check_replies()?;
         self.check_logged().and_then(|()| self.check_delivery())?;
-        self.check_recorded()?;
+        self.check_source()?;
         Ok(Plan(self.without_open_passwords()))
     }
 

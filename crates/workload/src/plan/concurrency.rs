@@ -87,7 +87,7 @@ impl PlanParts {
     /// Checks that the rest of a plan agrees with a connection for each request, if that is used.
     pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
         let concurrency = &self.load.concurrency;
-        let is_loop = self.load.pace == Pace::Closed && self.recorded.is_none();
+        let is_loop = self.load.pace == Pace::Closed && !self.has_source();
         refuse(concurrency.think_ns == 0 || is_loop && concurrency.per_request.is_none(), || {
             text!("a time to think goes with a closed loop, not with {RATE}, {CONNECT} or a record")
         })?;

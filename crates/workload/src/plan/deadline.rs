@@ -20,9 +20,6 @@ impl PlanParts {
     }
 
     fn check_deadline(&self) -> Result<(), PlanError> {
-        refuse(self.recorded.is_none(), || {
-            text!("{DEADLINE}: recorded traffic is sent whole, so no request of it can be given up")
-        })?;
         refuse(!self.has_receivers(), || {
             text!(
                 "{DEADLINE}: a message that is never sent would be missed by its receivers; bound the \

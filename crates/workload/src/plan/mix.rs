@@ -137,7 +137,7 @@ impl PlanParts {
     /// sequence, or one operation.
     #[must_use]
     pub fn requests_per_number(&self) -> usize {
-        if self.mix.is_some() || self.is_recorded() { 1 } else { self.sequence.len() }
+        if self.mix.is_some() || self.has_source() { 1 } else { self.sequence.len() }
     }
 
     /// Returns the least number of replies to each request number of a budget: more than one if every

@@ -21,8 +21,8 @@ mod parts;
 mod pick;
 mod reads;
 mod receivers;
-mod recorded;
 mod retry;
+mod source;
 mod transactions;
 
 use std::ops::Not;
@@ -42,8 +42,8 @@ pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
-pub use recorded::{RecordedStall, RecordedTraffic};
 pub use retry::{Backoff, ReconnectLimits, Retry};
+pub use source::{RecordedStall, RecordedTraffic};
 pub use transactions::Transactions;
 
 use crate::secret::{self};

@@ -4,9 +4,7 @@
 //! runs, [`test_beds`] the servers of a side, [`terms`] the tables of servers of different protocols.
 //! [`report::compare`] has the statistics.
 
-mod answers;
 pub(super) mod blocks;
-mod head_room;
 mod loads;
 mod replayed;
 mod series;

@@ -131,7 +131,7 @@ impl CellContext<'_> {
                 password: None,
                 receivers_at: Vec::new(),
                 several: None,
-                record: None,
+                source: None,
                 rate: None,
                 plan: &plan,
                 address: &address,

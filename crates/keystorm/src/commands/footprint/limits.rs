@@ -112,7 +112,7 @@ fn run_until_steady(
     progress: &mut Progress,
 ) -> Result<()> {
     let changes = plan.sequence.iter().any(|command| command.may_write(plan.protocol));
-    if !changes || plan.is_recorded() {
+    if !changes {
         return Ok(());
     }
     bed.prepare(plan)?;

@@ -8,7 +8,7 @@
 mod deadline;
 mod message_order;
 mod queues;
-mod recorded;
+mod sourced;
 mod steps;
 mod turns;
 
@@ -18,17 +18,17 @@ use wire::{Batch, Protocol};
 use workload::{Pace, Plan, SequenceBatch, Window};
 
 use super::RouteHooks;
-use crate::RecordedCommand;
-use crate::recorded::source::RecordedSource;
+use crate::DueRequest;
 use crate::recorder::Recorder;
 use crate::request::{CommandReply, OperationState, Request};
+use crate::source::blocks::WorkerSource;
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
 pub(super) use deadline::give_up_waiting;
 use message_order::MessageOrder;
 pub(super) use queues::NodeQueues;
-pub(super) use recorded::gives_up;
+pub(super) use sourced::gives_up;
 pub(super) use steps::{follow, follow_on};
 pub(super) use turns::Lane;
 
@@ -54,8 +54,8 @@ pub(super) trait ByNode: RouteHooks {
     /// Makes the note for `commands` commands of a client, beginning with `first`.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
 
-    /// Makes the note for a recorded command of this client.
-    fn mark_recorded(client: u32, command: &RecordedCommand) -> Self::Mark {
+    /// Makes the note for a source's request of this client.
+    fn mark_sourced(client: u32, command: &DueRequest) -> Self::Mark {
         Self::mark(command.command, 1, client)
     }
 
@@ -110,8 +110,8 @@ pub(super) trait ByNode: RouteHooks {
     );
 }
 
-/// Sources of a request's bytes: the batch for its number, values kept from replies, or a record.
-pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
+/// Sources of a request's bytes: the batch for its number, values kept from replies, or a source.
+pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w WorkerSource>);
 
 /// See [`ByNode`].
 pub(super) struct ByNodeState<M> {
@@ -129,7 +129,7 @@ pub(super) struct ByNodeState<M> {
     pub(super) lost_at_once: u32,
     /// The order of messages, if the plan sends some.
     order: MessageOrder,
-    /// Numbers of recorded commands whose bytes are no longer needed.
+    /// Numbers of a source's requests whose bytes are no longer needed.
     pub(super) forgotten: Vec<u64>,
     /// Time at which a request was last drawn.
     drawn_ns: u64,
@@ -237,8 +237,8 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
 #[inline]
 pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     worker.route.shared_mut().lost_at_once = 0;
-    if worker.record.is_some() {
-        recorded::draw_due(worker);
+    if worker.source.is_some() {
+        sourced::draw_due(worker);
     } else {
         while let Some(client) = worker.route.shared_mut().queues.drawer()
             && draw(worker, client)
@@ -356,7 +356,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     let (scheduled, by_operation) = (worker.is_scheduled(), worker.steps.operations.is_some());
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
         worker;
-    let record = worker.record.as_ref();
+    let source = worker.source.as_ref();
     let requests = &mut connections[conn.0 as usize].requests;
     let mut out = std::mem::take(&mut route.shared_mut().out);
     out.clear();
@@ -383,7 +383,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         route.take_up(&mut request);
         let counted = by_operation.then_some(&mut *recorder);
         let start = out.len();
-        route.write(&request, lane.node, (batch, &steps.kept, record), counted, &mut out);
+        route.write(&request, lane.node, (batch, &steps.kept, source), counted, &mut out);
         if let Some(origin) = &of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };

@@ -8,10 +8,10 @@ mod job;
 mod later;
 mod nearest;
 mod ownership;
-mod recorded;
 mod recovery;
 mod redirect;
 mod request;
+mod retained;
 mod send;
 mod slot_map;
 mod steps;
@@ -29,8 +29,8 @@ use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use later::DelayedRequests;
 use ownership::ClusterView;
-use recorded::RetainedBytes;
 pub(crate) use request::{ClusterRequest, Mark};
+use retained::RetainedBytes;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
@@ -54,9 +54,8 @@ pub(crate) struct Cluster<'r> {
     /// Requests to redirect or retry, found while reading, with their node and the error.
     turned_away: Vec<(u16, ClusterRequest, String)>,
     later: DelayedRequests,
-    /// Bytes kept of the commands of a record.
-    recorded: RetainedBytes,
-    is_recorded: bool,
+    /// Bytes kept of a source's requests, if the plan has a source.
+    retained: Option<RetainedBytes>,
 }
 
 type ClusterWorker<'w, 'r, E, P> = Worker<'w, E, P, Cluster<'r>>;
@@ -106,12 +105,12 @@ impl Commands {
             .take(plan.sequence.len())
             .collect();
         let names: Vec<String> = plan.sequence.iter().map(|command| command.name()).collect();
-        // The sequence of a record is a list of kinds.
-        let is_recorded = plan.is_recorded();
-        let bound = !is_recorded && names.iter().any(|name| is_session_command(name));
+        // The sequence of a source is a list of kinds.
+        let is_sourced = plan.has_source();
+        let bound = !is_sourced && names.iter().any(|name| is_session_command(name));
         let mut in_transaction = false;
         let asks = names.iter().map(|name| {
-            let asks = !in_transaction || is_recorded;
+            let asks = !in_transaction || is_sourced;
             in_transaction = name.eq_ignore_ascii_case("MULTI")
                 || in_transaction
                     && !["EXEC", "DISCARD"].iter().any(|n| n.eq_ignore_ascii_case(name));
@@ -176,8 +175,7 @@ impl<'r> Cluster<'r> {
             unbalanced: false,
             turned_away: Vec::new(),
             later: DelayedRequests::default(),
-            recorded: RetainedBytes::default(),
-            is_recorded: plan.is_recorded(),
+            retained: plan.has_source().then(RetainedBytes::default),
         }
     }
 
@@ -188,11 +186,11 @@ impl<'r> Cluster<'r> {
         self.later.put(now_ns, wait_ns, request);
     }
 
-    /// Releases a recorded command that is not sent any more.
+    /// Releases a source's request that is not sent any more.
     #[inline]
-    fn forget_recorded(&mut self, request: &ClusterRequest) {
-        if self.is_recorded {
-            self.recorded.forget(request, &mut self.shared.forgotten);
+    fn forget_sourced(&mut self, request: &ClusterRequest) {
+        if let Some(retained) = &mut self.retained {
+            retained.forget(request, &mut self.shared.forgotten);
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
         let commands = u64::from(request.left);
         worker.in_flight -= commands;
         worker.route.take_up(request);
-        worker.route.forget_recorded(request);
+        worker.route.forget_sourced(request);
         worker.steps.forget(request.progress);
         if request.measured {
             worker.route.tally(*node).unanswered += commands;

@@ -126,7 +126,7 @@ fn refuse<E: Engine, P: Protocol>(
 ) -> Result<(), Fatal> {
     let now_ns = worker.engine.now_ns();
     worker.in_flight -= u64::from(request.left);
-    worker.route.forget_recorded(request);
+    worker.route.forget_sourced(request);
     worker.recorder.of_node(worker.route.number(node));
     for command in request.command..request.command + request.left {
         let answered = CommandReply { command, ..request.answered(now_ns) };

@@ -26,7 +26,7 @@ pub(crate) struct Mark {
     pub(super) asked: u32,
     /// Set while it waits to be sent again.
     pub(super) delayed: bool,
-    /// Set for part of a recorded transaction, for which a redirect is a result, as it is to the original
+    /// Set for part of a transaction of a source, for which a redirect is a result, as it is to the original
     /// client.
     pub(super) bound: bool,
 }

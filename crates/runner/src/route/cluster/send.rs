@@ -4,7 +4,7 @@ use engine::Engine;
 use wire::Protocol;
 
 use super::{Cluster, ClusterRequest, Mark, RouteState, recovery};
-use crate::RecordedCommand;
+use crate::DueRequest;
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};
@@ -31,8 +31,8 @@ impl ByNode for Cluster<'_> {
         Mark::new(first, commands, client)
     }
 
-    fn mark_recorded(client: u32, command: &RecordedCommand) -> Mark {
-        let RecordedCommand { slot, bound, .. } = *command;
+    fn mark_sourced(client: u32, command: &DueRequest) -> Mark {
+        let DueRequest { slot, bound, .. } = *command;
         Mark { slot, bound, ..Mark::new(command.command, 1, client) }
     }
 
@@ -59,8 +59,8 @@ impl ByNode for Cluster<'_> {
     ) {
         let route = &mut worker.route;
         let command = route.commands.key_of(request.command, request.left);
-        // A command of a record knows its slot.
-        if worker.record.is_none() {
+        // A request of a source knows its slot.
+        if worker.source.is_none() {
             let slots = &route.commands.slots;
             let given = request.given(&worker.steps.kept);
             request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
@@ -90,16 +90,16 @@ impl ByNode for Cluster<'_> {
         &mut self,
         request: &ClusterRequest,
         _node: u16,
-        (batch, kept, record): RequestSources<'_>,
+        (batch, kept, source): RequestSources<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {
         let Request { mark: Mark { first, commands, asking, .. }, .. } = *request;
-        if let Some(source) = record {
+        if let (Some(source), Some(retained)) = (source, &mut self.retained) {
             if asking {
                 out.extend_from_slice(&self.asking);
             }
-            return self.recorded.append(request, source, &mut self.shared.forgotten, out);
+            return retained.append(request, source, &mut self.shared.forgotten, out);
         }
         if let (Some(recorder), false) = (counted, asking) {
             return operations::append(request, batch, kept, recorder, out);

@@ -153,12 +153,12 @@ impl Route for Cluster<'_> {
             let tally = &mut self.tallies[usize::from(place.node)];
             by_node::tally_reply(tally, &answer.answered, now_ns);
         }
-        self.forget_recorded(request);
+        self.forget_sourced(request);
         Completion::Whole
     }
 
     fn forsake(&mut self, request: &ClusterRequest) -> LostRequest {
-        self.forget_recorded(request);
+        self.forget_sourced(request);
         LostRequest { commands: u64::from(request.left), is_last: true }
     }
 

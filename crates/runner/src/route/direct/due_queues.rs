@@ -1,14 +1,15 @@
-//! Commands of recorded traffic that wait for their connection, on one server.
+//! Requests of a source that wait for their connection, on one server.
 
 use std::collections::VecDeque;
 
 use workload::Plan;
 
-/// Queues, by connection, of commands that are due and not sent, and the database of each connection.
+/// Queues, by connection, of requests that are due and not sent, and the database of each connection.
 pub(super) struct DueQueues {
-    /// Numbers of the record's commands.
+    /// Numbers of the source's requests.
     pub(super) numbers: Vec<VecDeque<u64>>,
     pub(super) dbs: Vec<u32>,
+    /// Number of waiting requests.
     pub(super) len: u64,
     /// The database that the handshake selects.
     pub(super) first_db: u32,
@@ -17,9 +18,9 @@ pub(super) struct DueQueues {
 }
 
 impl DueQueues {
-    /// Returns empty queues for the connections of a worker; none in a plan without a record.
+    /// Returns empty queues for the connections of a worker; none in a plan without a source.
     pub(super) fn new(plan: &Plan, connections: u32) -> Self {
-        let connections = if plan.is_recorded() { connections as usize } else { 0 };
+        let connections = if plan.has_source() { connections as usize } else { 0 };
         let first_db = plan.target.db;
         Self {
             numbers: vec![VecDeque::new(); connections],
@@ -28,10 +29,5 @@ impl DueQueues {
             first_db,
             sent_ns: 0,
         }
-    }
-
-    /// Number of waiting commands.
-    pub(super) fn len(&self) -> u64 {
-        self.len
     }
 }

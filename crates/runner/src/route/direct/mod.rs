@@ -1,11 +1,11 @@
 //! The route to one server, or to several interchangeable ones: any connection takes any request.
 //!
 //! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one piece. In an
-//! open loop the connections with room form a queue and take due requests in turn. Recorded traffic has its
-//! own connections ([`recorded`]).
+//! open loop the connections with room form a queue and take due requests in turn. Requests of a source
+//! have their own connections ([`sourced`]).
 
 mod due_queues;
-mod recorded;
+mod sourced;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub(crate) struct DirectRoute<'r> {
     due_ns: Vec<u64>,
     /// Bytes of the operations of a mix that are sent together.
     out: Vec<u8>,
-    /// Recorded commands that each connection is to send once it has room.
+    /// Requests of a source that each connection is to send once it has room.
     waiting: DueQueues,
 }
 
@@ -97,7 +97,7 @@ impl Route for DirectRoute<'_> {
     }
 
     fn waiting(&self) -> u64 {
-        self.waiting.len()
+        self.waiting.len
     }
 }
 
@@ -115,8 +115,8 @@ impl RouteHooks for DirectRoute<'_> {
 
     #[inline]
     fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        if worker.record.is_some() {
-            recorded::send_waiting(worker, conn);
+        if worker.source.is_some() {
+            sourced::send_waiting(worker, conn);
         } else if worker.pacer.is_some() {
             queue_up(worker, conn);
         } else {
@@ -126,8 +126,8 @@ impl RouteHooks for DirectRoute<'_> {
 
     #[inline]
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        if worker.record.is_some() {
-            recorded::send_due(worker);
+        if worker.source.is_some() {
+            sourced::send_due(worker);
         } else if worker.pacer.is_some() {
             send_due(worker);
         }
@@ -186,14 +186,14 @@ impl RouteHooks for DirectRoute<'_> {
     }
 
     fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
-        worker.record.is_some() && recorded::only_blocked(worker, now_ns)
+        worker.source.is_some() && sourced::only_blocked(worker, now_ns)
     }
 
     /// Notes that each server of a pool is asked while its own connections have something to send; with a
-    /// record, while the record has no gap.
+    /// source, while the source has no gap.
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        if worker.record.is_some() {
-            let is_asked = recorded::is_asked(worker);
+        if worker.source.is_some() {
+            let is_asked = sourced::is_asked(worker);
             return worker.recorder.asks(|_| is_asked);
         }
         if worker.route.addresses.len() == 1 {

@@ -1,6 +1,9 @@
 //! Recorded traffic on both servers: first a comparison of replies, while both hold their original data, then
 //! blocks of runs, then head room.
 
+mod answers;
+mod head_room;
+
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -12,9 +15,9 @@ use cli::replay::ReplayedSides;
 use report::compare::{Comparison, ReplayedTraffic};
 use workload::{Plan, PlanParts, quantity};
 
-use super::answers;
+use head_room::HeadRoomSearch;
+
 use super::blocks::RUNS_OF_SIDE;
-use super::head_room::{self, HeadRoomSearch};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
 use crate::commands::replay::RecordedLoad;

@@ -1,14 +1,14 @@
-//! Bytes of recorded commands on a cluster, kept for as long as a node may redirect them.
+//! Bytes of a source's requests on a cluster, kept for as long as a node may redirect them.
 
 use std::collections::HashMap;
 
 use super::ClusterRequest;
-use crate::recorded::source::RecordedSource;
+use crate::source::blocks::WorkerSource;
 
-/// Bytes that are kept outside the record.
+/// Bytes that are kept outside the source.
 #[derive(Debug, Default)]
 pub(super) struct RetainedBytes {
-    /// Bytes, by number, of commands that may wait for another client, so that later blocks of the record can
+    /// Bytes, by number, of commands that may wait for another client, so that later blocks of the source can
     /// be returned meanwhile.
     blocking: HashMap<u64, Box<[u8]>>,
 }
@@ -19,7 +19,7 @@ impl RetainedBytes {
     pub(super) fn append(
         &mut self,
         request: &ClusterRequest,
-        source: &RecordedSource,
+        source: &WorkerSource,
         forgotten: &mut Vec<u64>,
         out: &mut Vec<u8>,
     ) {

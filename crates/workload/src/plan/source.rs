@@ -1,6 +1,7 @@
-//! A plan that sends recorded traffic: its source, and the options that it excludes.
+//! Plans whose requests come from a source outside them: what is known of the source, and the options that it
+//! excludes.
 
-use naming::{RETRY, text};
+use naming::{DEADLINE, RETRY, text};
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
@@ -34,17 +35,28 @@ pub struct RecordedStall {
 }
 
 impl PlanParts {
-    /// Returns whether its requests come from a record.
+    /// Returns whether its requests come from a source, each with its own bytes, connection and due time. Its
+    /// sequence then lists the kinds of requests, and none is drawn from it.
     #[must_use]
-    pub fn is_recorded(&self) -> bool {
+    pub fn has_source(&self) -> bool {
         self.recorded.is_some()
     }
 
-    /// A record has the requests that it has: nothing is drawn, filled or sent again.
-    pub(super) fn check_recorded(&self) -> Result<(), PlanError> {
-        if self.recorded.is_none() {
+    /// Returns the number of sequences that a connection sends together if there are enough. `None` if requests
+    /// leave as they become due.
+    #[must_use]
+    pub fn pipeline(&self) -> Option<u32> {
+        (!self.has_source()).then_some(self.load.concurrency.pipeline_depth)
+    }
+
+    /// A source has the requests that it has: nothing is drawn, filled or sent again.
+    pub(super) fn check_source(&self) -> Result<(), PlanError> {
+        if !self.has_source() {
             return Ok(());
         }
+        refuse(self.recovery.deadline_ns.is_none(), || {
+            text!("{DEADLINE}: recorded traffic is sent whole, so no request of it can be given up")
+        })?;
         let drawn = self.mix.is_some()
             || self.has_receivers()
             || self.data.dataset.is_some()

@@ -1,4 +1,4 @@
-//! Recorded traffic on one server: each request leaves at its time, on the connection of its client.
+//! Requests of a source on one server: each request leaves at its time, on the connection of its client.
 //!
 //! A client's commands share its connection and so keep their order. If the connection is gone or full, only
 //! that client's commands wait.
@@ -7,9 +7,9 @@ use engine::{ConnId, Engine};
 use wire::Protocol;
 
 use super::DirectWorker;
-use crate::recorded::blocked::{BLOCKED_MAX_NS, is_blocked};
-use crate::recorded::source::RecordedSource;
 use crate::request::Request;
+use crate::source::blocked::{BLOCKED_MAX_NS, is_blocked};
+use crate::source::blocks::WorkerSource;
 use crate::worker::Worker;
 
 /// Maximum number of commands that are sent together.
@@ -18,12 +18,12 @@ const TOGETHER_MAX: u32 = 512;
 /// Sends due commands, consecutive ones of one connection together.
 pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
-    if worker.record.as_ref().is_some_and(RecordedSource::is_full) {
+    if worker.source.as_ref().is_some_and(WorkerSource::is_full) {
         forget_blocked(worker, now_ns);
     }
     let (mut last, mut together) = (None, 0);
     while !worker.spent && now_ns < worker.stop_ns {
-        let Some(source) = &mut worker.record else { return };
+        let Some(source) = &mut worker.source else { return };
         let Some((number, connection)) = source.take(now_ns) else {
             worker.spent = source.is_spent();
             break;
@@ -77,14 +77,14 @@ pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, 
         let requests = &connection.requests;
         !requests.oldest_is_unmeasured() && (requests.len() > 0 || !numbers.is_empty())
     });
-    is_asked || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0)
+    is_asked || worker.source.as_ref().is_some_and(|source| source.due_before(now_ns) > 0)
 }
 
 /// Forgets commands behind blocked ones where they leave no room for others; they count as due and never
 /// sent.
 #[cold]
 fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, now_ns: u64) {
-    let Worker { connections, route, record: Some(source), .. } = worker else { return };
+    let Worker { connections, route, source: Some(source), .. } = worker else { return };
     let waiting = &mut route.waiting;
     for (connection, numbers) in connections.iter().zip(&mut waiting.numbers) {
         if is_blocked(connection, now_ns) {
@@ -102,8 +102,8 @@ fn send<E: Engine, P: Protocol>(
 ) {
     let at = conn.0 as usize;
     let room = worker.room(conn) as usize;
-    let Worker { connections, route, record, in_flight, .. } = worker;
-    let Some(source) = record else { return };
+    let Worker { connections, route, source, in_flight, .. } = worker;
+    let Some(source) = source else { return };
     let count = route.waiting.numbers[at].len().min(room);
     if count == 0 {
         return;
@@ -117,7 +117,7 @@ fn send<E: Engine, P: Protocol>(
     let mut requests = 0;
     for number in route.waiting.numbers[at].drain(..count) {
         let (command, due_ns) = source.command(number);
-        let request = Request::recorded(number, &command, due_ns, ());
+        let request = Request::sourced(number, &command, due_ns, ());
         if command.db != route.waiting.dbs[at] {
             route.waiting.dbs[at] = command.db;
             append_select::<P>(command.db, &mut route.out);

@@ -1,35 +1,35 @@
-//! Recorded traffic on several servers: due commands wait in the queue of their client for their node.
+//! Requests of a source on several servers: due commands wait in the queue of their client for their node.
 //!
 //! The commands of a client to a node share a connection and so keep their order. Their bytes stay with the
-//! record until they cannot be needed again, since a node may redirect.
+//! source until they cannot be needed again, since a node may redirect.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
 
 use super::ByNode;
-use crate::recorded::blocked::{BLOCKED_MAX_NS, is_blocked};
-use crate::recorded::source::RecordedSource;
 use crate::request::Request;
+use crate::source::blocked::{BLOCKED_MAX_NS, is_blocked};
+use crate::source::blocks::WorkerSource;
 use crate::worker::Worker;
 
 /// Puts due commands into the queues of their nodes.
 pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     let now_ns = worker.engine.now_ns();
-    let Worker { record: Some(source), route, .. } = worker else { return };
+    let Worker { source: Some(source), route, .. } = worker else { return };
     route.shared_mut().forgotten.drain(..).for_each(|number| source.release(number));
     if source.is_full() {
         forget_blocked(worker, now_ns);
     }
     while !worker.spent && now_ns < worker.stop_ns {
-        let Some(source) = &mut worker.record else { return };
+        let Some(source) = &mut worker.source else { return };
         let Some((number, client)) = source.take(now_ns) else {
             worker.spent = source.is_spent();
             return;
         };
         let (command, due_ns) = source.command(number);
         worker.route.shared_mut().drawn_ns = now_ns;
-        let mark = R::mark_recorded(client, &command);
-        R::enqueue(worker, Request::recorded(number, &command, due_ns, mark));
+        let mark = R::mark_sourced(client, &command);
+        R::enqueue(worker, Request::sourced(number, &command, due_ns, mark));
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn gives_up<E: Engine, P: Protocol, R: ByNode>(
     now_ns: u64,
 ) -> bool {
     let shared = worker.route.shared();
-    worker.record.as_ref().is_some_and(RecordedSource::is_spent)
+    worker.source.as_ref().is_some_and(WorkerSource::is_spent)
         && now_ns > shared.drawn_ns.saturating_add(BLOCKED_MAX_NS)
         && worker.connections.iter().all(|connection| {
             let has_nothing = shared.queues.peek(R::lane(&connection.place)).is_none()
@@ -65,7 +65,7 @@ fn forget_blocked<E: Engine, P: Protocol, R: ByNode>(
         let behind = worker.route.shared_mut().queues.take(lane.node, |request| {
             R::client(&request.mark) == lane.client && !R::was_sent(request)
         });
-        if let Some(source) = &mut worker.record {
+        if let Some(source) = &mut worker.source {
             behind.iter().for_each(|request| source.release(request.number));
         }
     }

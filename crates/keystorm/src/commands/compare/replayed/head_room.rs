@@ -14,7 +14,7 @@ use report::compare::{HeadRoom, SpeedRange};
 use report::slo::Slo;
 use workload::PlanParts;
 
-use super::test_beds::TestBeds;
+use super::super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 use crate::experiment::frame::EarlyEnd;
 use crate::experiment::progress::Progress;

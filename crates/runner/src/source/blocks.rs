@@ -1,11 +1,11 @@
-//! Source of a worker's recorded requests: blocks that were read ahead.
+//! A worker's part of a source of requests: blocks that were read ahead.
 //!
 //! The bytes of a request can be found by its number until it is released.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 
-use super::RecordedCommand;
+use super::DueRequest;
 
 /// Commands and bytes of a block; a longer command has a block of its own.
 const COMMANDS_MAX: usize = 1024;
@@ -14,14 +14,14 @@ const BYTES_MAX: usize = 256 << 10;
 const WITHIN_BITS: u32 = 10;
 /// Maximum number of blocks with drawn requests that are not sent yet. Beyond that nothing is drawn.
 const HELD_MAX: usize = 64;
-/// Pause before a worker checks again whether more of the record was read.
+/// Pause before a worker checks again whether more of the source was read.
 const LOOK_AGAIN_NS: u64 = 200_000;
 
-/// A worker's part of a stretch of a record.
+/// A worker's part of a stretch of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     bytes: Vec<u8>,
-    commands: Vec<(RecordedCommand, usize)>,
+    commands: Vec<(DueRequest, usize)>,
 }
 
 impl Block {
@@ -35,7 +35,7 @@ impl Block {
         self.commands.len() == COMMANDS_MAX || is_long
     }
 
-    pub(super) fn push(&mut self, command: RecordedCommand, bytes: &[u8]) {
+    pub(super) fn push(&mut self, command: DueRequest, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.commands.push((command, self.bytes.len()));
     }
@@ -60,9 +60,9 @@ struct OpenBlock {
     open: usize,
 }
 
-/// Share of a record for one worker.
+/// Share of a source for one worker.
 #[derive(Debug)]
-pub(crate) struct RecordedSource {
+pub(crate) struct WorkerSource {
     blocks: Receiver<Block>,
     empties: SyncSender<Block>,
     /// The number of the worker's first connection.
@@ -82,7 +82,7 @@ pub(crate) struct RecordedSource {
     drawn: u64,
 }
 
-impl RecordedSource {
+impl WorkerSource {
     pub(super) fn new(
         blocks: Receiver<Block>,
         empties: SyncSender<Block>,
@@ -201,7 +201,7 @@ impl RecordedSource {
 
     /// Returns the command of this number, and its due time on the engine's clock.
     #[inline]
-    pub(crate) fn command(&self, number: u64) -> (RecordedCommand, u64) {
+    pub(crate) fn command(&self, number: u64) -> (DueRequest, u64) {
         let (block, at) = self.place(number);
         let command = self.held[block].block.commands[at].0;
         (command, self.start_ns.saturating_add(command.due_ns))

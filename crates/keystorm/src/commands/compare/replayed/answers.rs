@@ -14,7 +14,7 @@ use report::compare::AnswerComparison;
 use wire::resp::Value;
 use workload::Plan;
 
-use super::test_beds::TestBeds;
+use super::super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 
 /// Maximum number of commands that are sent together.

@@ -1,22 +1,22 @@
-//! The thread that reads a record ahead of the workers, and distributes it.
+//! The thread that reads a source ahead of the workers, and distributes its requests.
 //!
 //! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks are
-//! returned after use, so a record of any length needs the memory of a few of them.
+//! returned after use, so a source of any length needs the memory of a few of them.
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 
-use super::source::{Block, RecordedSource};
-use super::{Record, RecordedCommands};
+use super::blocks::{Block, WorkerSource};
+use super::{DueRequests, RequestSource};
 
 /// Maximum number of blocks queued for a worker.
 const AHEAD: usize = 16;
 
-/// Reads a record for the workers of a run.
+/// Reads a source for the workers of a run.
 pub(crate) struct Feed<'r> {
-    commands: Box<dyn RecordedCommands + Send + 'r>,
+    requests: Box<dyn DueRequests + Send + 'r>,
     lanes: Vec<Lane>,
-    /// The bytes of the command at hand.
+    /// The bytes of the request at hand.
     bytes: Vec<u8>,
 }
 
@@ -64,37 +64,37 @@ impl<'r> Feed<'r> {
     /// Creates a feed for workers with these connections, and the source of each worker.
     ///
     /// # Errors
-    /// Returns the reason why the record cannot be read.
+    /// Returns the reason why the source cannot be read.
     pub(crate) fn new(
-        record: &'r dyn Record,
+        source: &'r dyn RequestSource,
         workers: impl Iterator<Item = Range<u32>>,
-    ) -> Result<(Self, Vec<RecordedSource>), String> {
-        let commands = record.commands()?;
+    ) -> Result<(Self, Vec<WorkerSource>), String> {
+        let requests = source.requests()?;
         let lanes = workers.map(|connections| {
             let (full, blocks) = mpsc::sync_channel(AHEAD);
             let (empties, empty) = mpsc::sync_channel(AHEAD);
             let first = connections.start;
             let lane = Lane { connections, filling: Block::default(), full, empty };
-            (lane, RecordedSource::new(blocks, empties, first))
+            (lane, WorkerSource::new(blocks, empties, first))
         });
         let (lanes, sources) = lanes.unzip();
-        Ok((Self { commands, lanes, bytes: Vec::new() }, sources))
+        Ok((Self { requests, lanes, bytes: Vec::new() }, sources))
     }
 
-    /// Reads the record to its end, or until a worker has ended.
+    /// Reads the source to its end, or until a worker has ended.
     ///
     /// # Errors
     /// Returns the reason why reading stopped.
     pub(crate) fn run(mut self) -> Result<(), String> {
         loop {
             self.bytes.clear();
-            let Some(command) = self.commands.next(&mut self.bytes)? else { break };
-            let at = self.lanes.partition_point(|lane| lane.connections.end <= command.connection);
+            let Some(request) = self.requests.next(&mut self.bytes)? else { break };
+            let at = self.lanes.partition_point(|lane| lane.connections.end <= request.connection);
             let Some(lane) = self.lanes.get_mut(at) else { continue };
             if lane.filling.is_full_with(self.bytes.len()) && self.hand_over(at).is_err() {
                 return Ok(());
             }
-            self.lanes[at].filling.push(command, &self.bytes);
+            self.lanes[at].filling.push(request, &self.bytes);
         }
         for lane in self.lanes.iter_mut().filter(|lane| !lane.filling.is_empty()) {
             if lane.send().is_err() {

@@ -7,23 +7,23 @@ use workload::{CommandSpec, OnError, Pace, PlanParts, RecordedTraffic, Stop, Win
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
 use crate::concrete::work;
-use crate::recorded::feed::Feed;
 use crate::route::DirectRoute;
+use crate::source::feed::Feed;
 use crate::worker::Worker;
-use crate::{Record, RecordedCommand, RecordedCommands};
+use crate::{DueRequest, DueRequests, RequestSource};
 
 /// Commands of a record with their words; the first of them is `GET`, the second kind anything else.
 #[derive(Clone)]
-struct Commands(Vec<(RecordedCommand, Vec<String>)>);
+struct Commands(Vec<(DueRequest, Vec<String>)>);
 
-impl Record for Commands {
-    fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String> {
+impl RequestSource for Commands {
+    fn requests(&self) -> Result<Box<dyn DueRequests + Send + '_>, String> {
         Ok(Box::new(self.0.iter()))
     }
 }
 
-impl RecordedCommands for std::slice::Iter<'_, (RecordedCommand, Vec<String>)> {
-    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
+impl DueRequests for std::slice::Iter<'_, (DueRequest, Vec<String>)> {
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<DueRequest>, String> {
         let Some((command, words)) = Iterator::next(self) else { return Ok(None) };
         let words: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         encode_command(&words, bytes);
@@ -32,17 +32,14 @@ impl RecordedCommands for std::slice::Iter<'_, (RecordedCommand, Vec<String>)> {
 }
 
 /// A command of a client at a time.
-fn at(due_ns: u64, connection: u32, text: &str) -> (RecordedCommand, Vec<String>) {
+fn at(due_ns: u64, connection: u32, text: &str) -> (DueRequest, Vec<String>) {
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let command = u32::from(words[0] != "GET");
     let blocks = words[0] == "BLPOP";
-    (
-        RecordedCommand { due_ns, connection, command, db: 0, blocks, slot: None, bound: false },
-        words,
-    )
+    (DueRequest { due_ns, connection, command, db: 0, blocks, slot: None, bound: false }, words)
 }
 
-fn in_db(db: u32, mut command: (RecordedCommand, Vec<String>)) -> (RecordedCommand, Vec<String>) {
+fn in_db(db: u32, mut command: (DueRequest, Vec<String>)) -> (DueRequest, Vec<String>) {
     command.0.db = db;
     command
 }
@@ -79,7 +76,7 @@ fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, L
             reader.join().unwrap();
         }
         replay_by(plan, server, |engine, mut context, recorder| {
-            context.record = sources.pop();
+            context.source = sources.pop();
             let route = DirectRoute::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         })

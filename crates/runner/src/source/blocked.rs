@@ -1,4 +1,4 @@
-//! Recorded commands that wait for other clients, and the limit on their wait.
+//! Requests of a source that wait for other clients, and the limit on their wait.
 
 use crate::connection::{Connection, State};
 
