@@ -3,8 +3,7 @@
 //! If the line cannot express the operations, a workload file follows it. Differences that neither can express
 //! precede it as comments in the name of the tool.
 
-use report::command_line::{command_line_beside, command_line_of, unexpressed_beside_a_file};
-use spec::LoadSpec;
+use spec::{LoadSpec, unexpressed_beside_a_file};
 use workload::Plan;
 
 use super::Job;
@@ -20,17 +19,19 @@ pub fn in_own_words(job: &Job, tool: &str) -> String {
 fn one(plan: &Plan, repeats: u32, tool: &str) -> String {
     let differences = unexpressed_beside_a_file(plan).into_iter();
     let mut text: String = differences.map(|why| format!("# {tool}: {why}\n")).collect();
-    if let Some(load) = LoadSpec::of_plan(plan).given {
-        let line = command_line_beside("-", plan, repeats);
-        let file = of_load(&load, &plan.data.keys).text();
+    let mut spec = LoadSpec::of_plan(plan);
+    let file = spec.given.take().map(|load| of_load(&load, &plan.data.keys).text());
+    if file.is_some() {
+        spec = LoadSpec::of_plan_beside("-", plan);
+    }
+    spec.load.repeats = (repeats > 1).then_some(repeats);
+    text += &spec.command_line(plan, Vec::new());
+    if let Some(file) = file {
         let mut end = "END".to_owned();
         while file.lines().any(|line| line == end) {
             end += "_";
         }
-        text += &format!("{line} <<'{end}'\n{file}{end}\n");
-    } else {
-        text += &command_line_of(plan, repeats);
-        text.push('\n');
+        text += &format!(" <<'{end}'\n{file}{end}");
     }
-    text
+    text + "\n"
 }

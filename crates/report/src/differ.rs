@@ -4,11 +4,11 @@
 //! names of the options. The caller decides which differences matter.
 
 use serde_json::{Map, Value};
+use spec::LoadSpec;
 use spec::write::is_of_target;
 use workload::Plan;
 
 use crate::RecordError;
-use crate::command_line::options_of;
 
 /// Difference between two plans.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,23 @@ fn asked_beside(ours: &Plan, theirs: &Plan, found: &[Difference]) -> Map<String,
         asked.extend(of_target.map(|(key, value)| (key.clone(), value.clone())));
     }
     asked
+}
+
+/// The options of a plan's command line with their values: `given` for an option without a value, and `the command`
+/// for the commands.
+pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
+    let printed = LoadSpec::of_plan(plan).given().unwrap_or_default().into_iter();
+    let mut options: Vec<(String, String)> = printed
+        .map(|option| {
+            let value = option.argument();
+            (option.name(), if value.is_empty() { "given".to_owned() } else { value })
+        })
+        .collect();
+    if let Some(recorded) = &plan.recorded {
+        options.push(("replay".to_owned(), recorded.source.clone()));
+        options.push(("--speed".to_owned(), recorded.speed.to_string()));
+    }
+    options
 }
 
 /// Options in which two plans differ.

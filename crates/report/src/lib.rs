@@ -7,7 +7,6 @@
 //! `measure` defines the counts, and the binary chooses formats and destinations.
 
 mod clients;
-pub mod command_line;
 mod common_span;
 pub mod compare;
 pub mod conformance;

@@ -8,7 +8,9 @@ use serde_json::Value;
 use workload::escape::{BYTES_PLACEHOLDER, escaped};
 use workload::secret::HIDDEN;
 use workload::suite::{SUITE, SuiteTest};
-use workload::{Endpoint, OnError, Pick, Plan, PlanParts, Recording, Secret, Stop, Window};
+use workload::{
+    Endpoint, OnError, Pick, Plan, PlanParts, RecordedTraffic, Recording, Secret, Stop, Window,
+};
 
 use crate::data::{KeyOptions, Size};
 use crate::dialect::KEYSTORM;
@@ -16,7 +18,7 @@ use crate::document::Fields;
 use crate::escape::literal;
 use crate::rank::ShardArg;
 use crate::title::known_password;
-use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, YesNo};
+use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, Threads, YesNo};
 use crate::write::given_fields;
 use crate::{DataOptions, LoadOptions, LoadSpec, Rate, RecordingOptions, TypedLoad, harmful};
 
@@ -52,13 +54,15 @@ impl LoadSpec {
         given_fields(&spec).unwrap_or_default()
     }
 
-    /// The load of a plan, without passwords, without what no option can ask for, and, of a test of the suite, without
-    /// its name.
+    /// The load of a plan, without passwords, and without what no option can ask for ([`unexpressed()`]).
     #[must_use]
     pub fn of_plan(plan: &Plan) -> Self {
         let asked = serde_json::from_value(Value::Object(plan.asked.clone()));
         let mut spec: Self = asked.unwrap_or_default();
         decided(&mut spec, plan);
+        if let Some(recorded) = &plan.recorded {
+            return replayed(spec, plan, recorded);
+        }
         if plan.has_receivers() {
             // The command of senders follows from the kind of their receivers.
             (spec.command, spec.yes) = (Vec::new(), false);
@@ -92,27 +96,81 @@ impl LoadSpec {
         Self { data, command: Vec::new(), yes: false, given: None, ..spec }
     }
 
-    /// Returns the part of it that finds the server, and recovers from its failures.
+    /// The command line that sends a plan of this load, with options of the process before its own.
     #[must_use]
-    pub fn of_server(plan: &Plan) -> Self {
-        let Self { server, tls, load, recording, .. } = Self::of_plan(plan);
-        let LoadOptions { reconnect, connecting, retrying, timeout, .. } = load;
-        Self {
-            server,
-            tls,
-            load: LoadOptions {
-                reconnect,
-                connecting,
-                retrying,
-                timeout,
-                ..LoadOptions::default()
-            },
-            recording: RecordingOptions {
-                on_error: recording.on_error,
-                ..RecordingOptions::default()
-            },
-            ..Self::default()
+    pub fn command_line(&self, plan: &Plan, of_process: Vec<String>) -> String {
+        let mut line = vec!["keystorm".to_owned()];
+        if let Some(recorded) = &plan.recorded {
+            line.push("replay".to_owned());
+            line.extend(recorded.source.split(", ").map(str::to_owned));
+            line.extend(["--speed".to_owned(), recorded.speed.to_string()]);
         }
+        let kind = self.delivery.as_ref().map(|delivery| delivery.kind.clone());
+        line.extend(kind.into_iter().flat_map(|kind| ["deliver".to_owned(), kind]));
+        line.extend(of_process);
+        // The words of a plan are texts, so there always are some.
+        line.extend(self.words().unwrap_or_default());
+        shell_words::join(line)
+    }
+}
+
+/// Returns the parts of a plan that its command line leaves out, one sentence each.
+#[must_use]
+pub fn unexpressed(plan: &Plan) -> Vec<String> {
+    let mut unexpressed = unexpressed_beside_a_file(plan);
+    if plan.asked.contains_key("workload") {
+        return unexpressed;
+    }
+    let Some(load) = LoadSpec::of_plan(plan).given else { return unexpressed };
+    if load.draws_in_different_ways() {
+        unexpressed.push("its operations draw their keys in different ways".to_owned());
+    }
+    if load.sends_together() {
+        unexpressed.push("commands of an operation are sent together".to_owned());
+    }
+    unexpressed
+}
+
+/// Returns the parts of a plan that its command line leaves out if a workload file has the operations.
+#[must_use]
+pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
+    let mut unexpressed = Vec::new();
+    if plan.target.credentials.is_some() {
+        unexpressed.push(format!("its password, which stands here as {HIDDEN}"));
+    }
+    if plan.target.tls.as_ref().is_some_and(|tls| tls.key_password.is_some()) {
+        unexpressed.push(
+            "the password of its private key is taken from KEYSTORM_KEY_PASSWORD here".to_owned(),
+        );
+    }
+    if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
+        unexpressed.push("its rate had no limit for a time, here it is 0".to_owned());
+    }
+    if plan.has_receivers() && !plan.asked.contains_key("delivery") {
+        unexpressed.push("its receivers, which were saved without their options".to_owned());
+    }
+    unexpressed
+}
+
+/// The part of a load that replaying a record has: it finds the server, and recovers from its failures.
+fn replayed(spec: LoadSpec, plan: &Plan, recorded: &RecordedTraffic) -> LoadSpec {
+    let LoadSpec { server, tls, load, recording, .. } = spec;
+    let LoadOptions { connections, reconnect, connecting, retrying, timeout, .. } = load;
+    let workers = plan.load.concurrency.workers;
+    LoadSpec {
+        server,
+        tls,
+        load: LoadOptions {
+            connections: connections.filter(|Count(all)| u64::from(*all) != recorded.clients),
+            threads: (workers > 1).then(|| Threads::Number(workers.into())),
+            reconnect,
+            connecting,
+            retrying,
+            timeout,
+            ..LoadOptions::default()
+        },
+        recording: RecordingOptions { on_error: recording.on_error, ..RecordingOptions::default() },
+        ..LoadSpec::default()
     }
 }
 
@@ -152,6 +210,9 @@ fn decided(spec: &mut LoadSpec, plan: &Plan) {
     spec.load.shard = (!load.shard.is_whole()).then_some(ShardArg(load.shard));
     spec.data.seed = Some(Count(load.seed as i64));
     spec.recording.name = plan.named.then(|| TestName(plan.name.clone()));
+    // The longest name is that of the fewest tests.
+    let test = suite_test(plan).and_then(|test| test.names.iter().max_by_key(|name| name.len()));
+    spec.data.tests = spec.data.tests.take().or_else(|| test.map(|name| (*name).to_owned()));
 }
 
 /// Says what another tool assumes where that is not what keystorm does, and leaves out what is.

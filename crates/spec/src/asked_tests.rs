@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use workload::command_line::{TypedOperation, TypedStep};
 use workload::{Arg, KeySpace, Piece, Plan, ProtocolKind, Slot, StepCondition};
 
-use super::suite_test;
 use crate::commands::{CommandReader, inserts};
 use crate::escape::{literal, of_other_tool};
 use crate::round_trip_tests::{read, usual};
@@ -94,11 +93,7 @@ fn the_words_of_a_plan_make_the_same_plan() {
         let spec = read(&shell_words::split(line).unwrap()).unwrap();
         seen.extend(spec.given().unwrap().iter().map(|given| given.option.get_id().to_string()));
         for plan in plans(&spec, line) {
-            let mut again = LoadSpec::of_plan(&plan);
-            let test = suite_test(&plan).and_then(|test| test.names.iter().max_by_key(|n| n.len()));
-            let named = test.map(|name| (*name).to_owned());
-            again.data.tests = again.data.tests.or(named);
-            let words = again.words().unwrap();
+            let words = LoadSpec::of_plan(&plan).words().unwrap();
             let repeated = plans(&read(&words).unwrap(), line);
             let repeated = repeated.iter().find(|other| other.name == plan.name);
             let json = |plan: &Plan| serde_json::to_string_pretty(&plan.without_options()).unwrap();

@@ -57,7 +57,7 @@ use std::ffi::OsString;
 use serde::{Deserialize, Serialize};
 
 pub use address::{Address, host_and_port};
-pub use asked::suite_test;
+pub use asked::{suite_test, unexpressed, unexpressed_beside_a_file};
 pub use connecting::ConnectionOptions;
 pub use data::{DataOptions, KeyOptions, KeyRange, Size};
 pub use dataset::dump;

@@ -193,7 +193,7 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
         "replica --at 127.0.0.1:1 --waitaof 1,0",
     ] {
         let [plan] = &plans(&format!("deliver {line}"))[..] else { panic!("one plan") };
-        let again = report::command_line::command_line_of(plan, 1);
+        let again = spec::LoadSpec::of_plan(plan).command_line(plan, Vec::new());
         let words = again.strip_prefix("keystorm ").unwrap();
         let [repeated] = &plans(words)[..] else { panic!("one plan") };
         let text =

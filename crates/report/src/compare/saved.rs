@@ -45,7 +45,7 @@ pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
 #[must_use]
 pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     const SERVER_OPTIONS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
-    let all = crate::command_line::options_of(plan).into_iter();
+    let all = crate::differ::options_of(plan).into_iter();
     all.filter(|(option, _)| {
         !SERVER_OPTIONS.contains(&option.as_str()) && !option.starts_with("--spawn")
     })
@@ -131,7 +131,7 @@ fn way(run: &Run) -> String {
         }
     }
     let way = if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" };
-    let options = crate::command_line::options_of(&run.plan).into_iter();
+    let options = crate::differ::options_of(&run.plan).into_iter();
     let options = options.filter(|(option, _)| option.starts_with("--tls-"));
     let options: Vec<String> =
         options.map(|(option, value)| format!(" {option} {value}").trim_end().to_owned()).collect();

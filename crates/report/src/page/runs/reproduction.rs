@@ -1,13 +1,18 @@
 //! Command lines that repeat a page's tests.
 
-use crate::command_line::{Names, chosen, command_line, unexpressed};
+use spec::values::Threads;
+use spec::{LoadSpec, suite_test, unexpressed};
 
 use super::Source;
+use crate::Run;
 use crate::page::{Block, Section};
+
+/// Names of a test of the suite in `-t`.
+type Names = &'static [&'static str];
 
 /// Makes the section with the command lines that run every test again.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
-    let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
+    let mut lines: Vec<(String, Vec<Names>)> = Vec::new();
     let mut secret = false;
     let mut left_out: Vec<String> = Vec::new();
     for run in sources.iter().flat_map(|source| source.runs) {
@@ -18,17 +23,14 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
             }
         }
         // Tests of the suite that were asked for alike are asked for together.
-        let (words, test) = command_line(&run.plan, Some(run));
-        match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
+        let (line, test) = (command_line(run), suite_test(&run.plan).map(|test| test.names));
+        match lines.iter_mut().find(|(known, tests)| *known == line && !tests.is_empty()) {
             Some((_, tests)) if test.is_some() => tests.extend(test),
-            _ => lines.push((words, test.into_iter().collect())),
+            _ => lines.push((line, test.into_iter().collect())),
         }
     }
-    let lines = lines.into_iter().map(|(mut words, tests)| {
-        if !tests.is_empty() {
-            words.extend(["-t".to_owned(), chosen(tests).join(",")]);
-        }
-        shell_words::join(words)
+    let lines = lines.into_iter().map(|(line, tests)| {
+        if tests.is_empty() { line } else { format!("{line} -t {}", chosen(tests).join(",")) }
     });
     let lines: Vec<String> = lines.collect();
     let mut blocks = vec![Block::Code(lines.join("\n"))];
@@ -40,4 +42,42 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
         blocks.push(Block::Text(format!("This command line differs from the plan: {left_out}.")));
     }
     Section::new("Run it again", blocks)
+}
+
+/// A name for each test. A test that comes with another, such as the `LPUSH` that fills the list for
+/// `LRANGE`, has that one's name.
+fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
+    tests.sort_by_key(|names| names.len());
+    let mut chosen: Vec<&str> = Vec::new();
+    for names in tests {
+        if names.iter().any(|name| chosen.contains(name)) {
+            continue;
+        }
+        // The longest name is that of the fewest tests.
+        chosen.extend(names.iter().max_by_key(|name| name.len()));
+    }
+    chosen
+}
+
+/// The command line of one test, without the suite's name for it.
+fn command_line(run: &Run) -> String {
+    let (plan, mut of_process) = (&run.plan, Vec::new());
+    let mut spec = LoadSpec::of_plan(plan);
+    spec.data.tests.take_if(|_| suite_test(plan).is_some());
+    if plan.recorded.is_some() {
+        return spec.command_line(plan, of_process);
+    }
+    if let Some(probe) = &run.probe {
+        of_process.extend(["--probe".to_owned(), probe.rate_per_s.to_string()]);
+    }
+    let clients = run.clients.as_ref();
+    if let Some((on, clients)) = clients.and_then(|clients| Some((clients.on.as_ref()?, clients))) {
+        of_process.extend(["--on".to_owned(), on.to_string()]);
+        // The plan has those of all together.
+        let receivers = usize::from(clients.receivers_each(plan));
+        let workers = clients.rows.iter().map(|row| row.workers.saturating_sub(receivers));
+        let workers = workers.max().filter(|workers| *workers > 1);
+        spec.load.threads = workers.map(|workers| Threads::Number(workers as i64));
+    }
+    spec.command_line(plan, of_process)
 }
