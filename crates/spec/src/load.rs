@@ -111,6 +111,13 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// Ends the load after so many requests, or after this time if that comes first.
+    pub fn end_after(&mut self, requests: Option<Count<u64>>, time: Option<Seconds>) {
+        (self.duration, self.time_limit) =
+            if requests.is_some() { (None, time) } else { (time, None) };
+        self.requests = requests;
+    }
+
     /// Returns whether connections stay open.
     #[must_use]
     pub fn keeps_alive(&self) -> bool {

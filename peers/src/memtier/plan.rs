@@ -111,11 +111,8 @@ fn load(options: &Options, load: &mut LoadOptions, in_one: u64) -> Result<(), Fa
     load.per_connection = !shared;
     let each = options.requests_each();
     let all = each.map(|each| if shared { each.saturating_mul(connections) } else { each });
-    load.requests = all.map(|all| Count(all.div_ceil(in_one)));
-    let time = |seconds| Seconds(Duration::from_secs(seconds));
-    load.duration = each.is_none().then(|| time(options.test_time.unwrap_or_default()));
-    // With a number of requests it is a limit.
-    load.time_limit = options.test_time.filter(|_| options.requests.is_some()).map(time);
+    let time = options.test_time.map(|seconds| Seconds(Duration::from_secs(seconds)));
+    load.end_after(all.map(|all| Count(all.div_ceil(in_one))), time);
     if options.rate_limiting > 0 {
         load.rate = Some(staircase::rate(options, options.rate_limiting as f64 / in_one as f64));
     }

@@ -41,8 +41,8 @@ pub(super) fn describe(
     (spec.data.verify, spec.data.fail_on_miss) = (true, true);
     let load = &mut spec.load;
     (load.threads, load.connections) = (Some(Threads::Number(1)), Some(Count(1)));
-    (load.requests, load.per_connection) = (Some(Count(count)), true);
-    (load.rate, load.duration, load.time_limit) = (None, None, None);
+    load.end_after(Some(Count(count)), None);
+    (load.per_connection, load.rate) = (true, None);
     (load.connecting.join, load.connecting.connect_spacing) = (None, None);
     load.retrying = RetryOptions::default();
     Ok(())

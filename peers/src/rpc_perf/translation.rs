@@ -108,9 +108,8 @@ fn load(config: &Config, spec: &mut LoadSpec) -> Result<(), Fault> {
     load.threads = Some(Threads::Number(u32::from(client.threads.max(1)).min(connections).into()));
     load.pipeline = Some(Count(depth.into()));
     load.window = Some(WindowArg::Rolling);
-    (load.requests, load.per_connection, load.time_limit) = (None, false, None);
-    load.arrivals = None;
-    load.duration = Some(Seconds(Duration::from_secs(duration_s)));
+    load.end_after(None, Some(Seconds(Duration::from_secs(duration_s))));
+    (load.per_connection, load.arrivals) = (false, None);
     load.warmup = Some(Seconds(Duration::from_secs(BEFORE_S)));
     let timeout = Duration::from_millis(client.request_timeout.into());
     load.timeout = (!timeout.is_zero()).then_some(Milliseconds(timeout));

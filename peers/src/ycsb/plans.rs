@@ -100,10 +100,7 @@ fn describe(
     let load = &mut spec.load;
     load.connections = Some(Count(amount.threads));
     let time = (amount.seconds > 0).then(|| Seconds(Duration::from_secs(amount.seconds)));
-    (load.requests, load.duration, load.time_limit) = match amount.operations {
-        0 => (None, time, None),
-        operations => (Some(Count(operations)), None, time),
-    };
+    load.end_after(Some(Count(amount.operations)).filter(|Count(all)| *all > 0), time);
     load.per_connection = false;
     let target = properties.at_least_0("target", 0)?;
     load.rate = (target > 0).then(|| Rate::constant(target as f64));

@@ -314,15 +314,9 @@ fn sending(
     defaults: Vec<(&'static str, String)>,
     sends: Vec<String>,
 ) -> Vec<OsString> {
-    for (name, value) in defaults {
-        if !line.has(name) {
-            line.options.push(TypedOption::new(name, value));
-        }
-    }
-    if !line.has(KERNEL_STAMPS) {
-        // Receivers do not busy-wait, so stamps would cost extra time.
-        line.options.push(TypedOption::new(KERNEL_STAMPS, "no"));
-    }
+    defaults.into_iter().for_each(|(name, value)| line.set_default(name, value));
+    // Receivers do not busy-wait, so stamps would cost extra time.
+    line.set_default(KERNEL_STAMPS, "no");
     draw_by_message(&mut line);
     let words = sends.into_iter().map(OsString::from);
     line.rest = std::iter::once("--".into()).chain(words).collect();

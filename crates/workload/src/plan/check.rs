@@ -36,7 +36,7 @@ impl PlanParts {
             text!("{PRECISION} {given}: must be between 1 and 5")
         })?;
         self.check_retry()?;
-        self.check_time_limits()?;
+        self.check_timeouts()?;
         if let Pace::Open(schedule) = &self.load.pace {
             self.check_schedule(schedule)?;
         }

@@ -7,7 +7,7 @@ use super::{Operation, PlanError, PlanParts, limits};
 use crate::CommandSpec;
 
 impl PlanParts {
-    pub(super) fn check_time_limits(&self) -> Result<(), PlanError> {
+    pub(super) fn check_timeouts(&self) -> Result<(), PlanError> {
         let limits = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         let given = [(TIMEOUT, self.recovery.timeout_ns), (DEADLINE, self.recovery.deadline_ns)];
         for (option, ns) in given.into_iter().filter_map(|(option, ns)| Some((option, ns?))) {

@@ -108,8 +108,7 @@ impl SearchJob {
 }
 
 fn lasting(spec: &mut LoadSpec, seconds: f64) {
-    spec.load.requests = None;
-    spec.load.duration = Some(Seconds(Duration::from_secs_f64(thousandths(seconds))));
+    spec.load.end_after(None, Some(Seconds(Duration::from_secs_f64(thousandths(seconds)))));
 }
 
 /// A number with three decimals.
