@@ -112,8 +112,9 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let cores = args.cpus.map_or_else(Cores::choose, Ok)?;
     let tools = Tools::find(args)?;
     cores.check()?;
-    let wanted = |case: &&Case| args.cases.is_empty() || args.cases.iter().any(|n| n == case.name);
-    let cases: Vec<&Case> = case::all().filter(wanted).collect();
+    let cases: Vec<&Case> = case::all()
+        .filter(|case| args.cases.is_empty() || args.cases.iter().any(|n| n == case.name))
+        .collect();
     let connections = cases.iter().map(|c| u64::from(c.connections)).max();
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 

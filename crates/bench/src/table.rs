@@ -43,8 +43,9 @@ fn ratio_row(c: &Comparison) -> [String; 7] {
         ratio.map_or("-".to_owned(), |ratio| format!("{ratio}{mark}"))
     };
     let at_most = |ratio: Option<Ratio>, most: f64| {
-        let judged = |ratio: Ratio| format!("<= {most:.2} {}", verdict(ratio.median <= most));
-        ratio.map_or("-".to_owned(), judged)
+        ratio.map_or("-".to_owned(), |ratio| {
+            format!("<= {most:.2} {}", verdict(ratio.median <= most))
+        })
     };
     [
         c.case.title.to_owned(),

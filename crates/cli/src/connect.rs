@@ -84,8 +84,9 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     }
     let vocabulary = run::vocabulary();
     let probe = PROBE.word();
-    let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { &probe } else { name });
-    let line = TypedLine::parse(args, takes);
+    let line = TypedLine::parse(args, |name| {
+        takes_of(&vocabulary, if name == BESIDE { &probe } else { name })
+    });
     RUN.parse(None, complete(line, &vocabulary, true).words())
 }
 
@@ -149,8 +150,9 @@ pub(crate) fn hoisted(line: TypedLine, takes_also: impl Fn(&str) -> Option<Arity
     }
     let vocabulary = run::vocabulary();
     let TypedLine { mut options, mut rest } = line;
-    let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
-    let behind = TypedLine::parse(rest.split_off(1), takes);
+    let behind = TypedLine::parse(rest.split_off(1), |name| {
+        takes_also(name).or_else(|| takes_of(&vocabulary, name))
+    });
     options.extend(behind.options);
     complete(TypedLine { options, rest: behind.rest }, &vocabulary, false)
 }

@@ -80,10 +80,11 @@ pub fn with_words<O: Parser>(
 /// The words of the options, and the other words.
 fn words_apart(own: &Command, args: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
     let of_run = run::vocabulary();
-    let find = |name: &str| named(own, name).or_else(|| named(&of_run, name)).map(takes);
     let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
     loop {
-        let TypedLine { options: some, mut rest } = TypedLine::parse(left, find);
+        let TypedLine { options: some, mut rest } = TypedLine::parse(left, |name| {
+            named(own, name).or_else(|| named(&of_run, name)).map(takes)
+        });
         options.extend(some);
         if rest.is_empty() {
             break;
@@ -109,8 +110,9 @@ fn split(
     let of_run = run::vocabulary();
     let of_kinds = deliver::is_named(&args).then(deliver::command);
     let find = |name: &str| {
-        let of_kind = || of_kinds.as_ref().and_then(|kinds| named(kinds, name));
-        named(own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
+        named(own, name)
+            .or_else(|| named(&of_run, name))
+            .or_else(|| of_kinds.as_ref().and_then(|kinds| named(kinds, name)))
     };
     let line = TypedLine::parse(args, |name| find(name).map(takes));
     let line = connect::hoisted(line, |name| find(name).map(takes));

@@ -390,8 +390,9 @@ impl<'f> Round<'f> {
                     self.fleet.tell(*client, &ToClient::Clock(self.pinged));
                 }
                 let any = |round: &Self, waits: fn(&Part) -> bool| {
-                    let alive = |c: usize| round.fleet.clients[c].lost.is_none();
-                    group.iter().any(|c| alive(*c) && waits(&round.parts[*c]))
+                    group
+                        .iter()
+                        .any(|c| round.fleet.clients[*c].lost.is_none() && waits(&round.parts[*c]))
                 };
                 while any(self, |part| !part.asked.is_empty()) {
                     let now = Instant::now();

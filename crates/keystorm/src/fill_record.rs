@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use report::{Run, Summary, Warning, WarningKind};
-use workload::{CommandSpec, Data, Load, PlanParts};
+use workload::{Data, Load, PlanParts};
 
 /// Record of the data that a server was filled with.
 #[derive(Debug, Default)]
@@ -77,13 +77,14 @@ impl FillRecord {
     /// data would be evicted again, and intentionally missing data was never written.
     pub(crate) fn forget_used(&self, run: &Run) {
         let plan = &run.plan;
-        let removes =
-            |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
         let evicts = self.evicted().is_some()
             || run.watched.servers.iter().any(|server| server.evicted_keys > Some(0));
         let is_meant = plan.key_spaces().any(|(_, keys)| keys.draw.may_miss());
         let used = plan.data.fill_lifetime.is_some()
-            || plan.sequence.iter().any(removes)
+            || plan
+                .sequence
+                .iter()
+                .any(|command| !command.reads(plan.protocol) && !plan.writes(command))
             || !evicts && !is_meant && Summary::from_run(run).lookups.misses > 0;
         if plan.data.fill.is_some() && used {
             self.forget();

@@ -94,8 +94,9 @@ impl ByConnection {
     /// `seconds_max` seconds each. Bytes are counted `by_command`, or all for the first.
     #[must_use]
     pub fn new(connections: usize, commands: usize, by_command: bool, seconds_max: u64) -> Self {
-        let one = || (0..commands).map(|_| ConnectionTrace::new()).collect();
-        let connections = (0..connections).map(|_| one()).collect();
+        let connections = (0..connections)
+            .map(|_| (0..commands).map(|_| ConnectionTrace::new()).collect())
+            .collect();
         let unsent = vec![0; if by_command { commands } else { 0 }];
         Self { from_ns: 0, seconds_max: seconds_max.max(1), connections, unsent }
     }

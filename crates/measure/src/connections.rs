@@ -143,9 +143,10 @@ total!(TlsTally { handshake, resumed, negotiated });
 impl Total for Vec<Negotiated> {
     fn merge(&mut self, other: &Self) {
         for more in other {
-            let same =
-                |one: &&mut Negotiated| one.version == more.version && one.cipher == more.cipher;
-            match self.iter_mut().find(same) {
+            match self
+                .iter_mut()
+                .find(|one| one.version == more.version && one.cipher == more.cipher)
+            {
                 Some(one) => one.connections.merge(&more.connections),
                 None => self.push(more.clone()),
             }

@@ -124,8 +124,9 @@ fn placed<'de, D: Deserializer<'de>>(source: D) -> Result<Box<[SpanSums]>, D::Er
         Vec::<[u64; 5]>::deserialize(source)?
     {
         let sums = usize::try_from(bucket).ok().and_then(|bucket| all.get_mut(bucket));
-        let wrong = || de::Error::custom("the spans of a test have a bucket that there is not");
-        *sums.ok_or_else(wrong)? = SpanSums { count, response_ns, due_to_sent_ns, read_ns };
+        *sums.ok_or_else(|| {
+            de::Error::custom("the spans of a test have a bucket that there is not")
+        })? = SpanSums { count, response_ns, due_to_sent_ns, read_ns };
     }
     Ok(all)
 }

@@ -84,8 +84,9 @@ fn differing_options(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
         let found = of.iter().find(|(known, _)| known == option);
         found.map_or_else(|| NOT_GIVEN.to_owned(), |(_, value)| value.clone())
     };
-    let known = |option: &String| ours.iter().any(|(known, _)| known == option);
-    let all = ours.iter().chain(theirs.iter().filter(|(option, _)| !known(option)));
+    let all = ours
+        .iter()
+        .chain(theirs.iter().filter(|(option, _)| !ours.iter().any(|(known, _)| known == option)));
     all.map(|(option, _)| Difference {
         what: option.clone(),
         ours: value(&ours, option),

@@ -57,8 +57,9 @@ impl LatencyFigures {
     /// Returns the figures in milliseconds; all are 0 without replies.
     #[must_use]
     pub fn cells<const N: usize>(&self, metrics: [Metric; N]) -> [String; N] {
-        let known = |ns: f64| ns > self.below_ns as f64;
-        let exact = |ns: f64| if known(ns) { msec(ns) } else { self.msec_at_most(self.below_ns) };
+        let exact = |ns: f64| {
+            if ns > self.below_ns as f64 { msec(ns) } else { self.msec_at_most(self.below_ns) }
+        };
         metrics.map(|metric| match metric {
             Metric::Mean => exact(self.mean_ns),
             Metric::Min => exact(self.min_ns as f64),

@@ -86,19 +86,20 @@ pub(crate) struct SlowEvent {
 /// All slow events that the servers recorded during a run.
 pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
     let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
-    let of_journal = |journal| {
-        let (from_s, to_s) =
-            (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
-        let entries = journal.entries.iter().filter(|e| e.usec.is_some());
-        let entries = entries.filter(move |e| e.to_s > from_s && e.from_s < to_s);
-        entries.map(move |entry| SlowEvent {
-            t_s: entry.from_s - from_s,
-            usec: entry.usec.unwrap_or_default(),
-            kind: in_a_word(entry),
-            text: describe_entry(run, journal, entry),
+    journals
+        .flat_map(|journal| {
+            let (from_s, to_s) =
+                (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
+            let entries = journal.entries.iter().filter(|e| e.usec.is_some());
+            let entries = entries.filter(move |e| e.to_s > from_s && e.from_s < to_s);
+            entries.map(move |entry| SlowEvent {
+                t_s: entry.from_s - from_s,
+                usec: entry.usec.unwrap_or_default(),
+                kind: in_a_word(entry),
+                text: describe_entry(run, journal, entry),
+            })
         })
-    };
-    journals.flat_map(of_journal).collect()
+        .collect()
 }
 
 /// Returns the kind of an entry: the command, or the event.

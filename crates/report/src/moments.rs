@@ -338,9 +338,9 @@ fn besides(
 ) -> Vec<String> {
     let mut besides = Vec::new();
     let entries = server.journal.iter().flat_map(|journal| {
-        let is_long = |e: &&JournalEntry| e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US);
-        let is_own = |e: &&JournalEntry| stalls.iter().any(|stall| std::ptr::eq(stall.entry, *e));
-        let all = journal.entries.iter().filter(is_long).filter(is_own);
+        let long =
+            journal.entries.iter().filter(|e| e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US));
+        let all = long.filter(|e| stalls.iter().any(|stall| std::ptr::eq(stall.entry, *e)));
         all.filter(|entry| !is_shown.contains(entry)).map(move |entry| (journal, entry))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();

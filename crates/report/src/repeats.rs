@@ -65,8 +65,9 @@ impl Repeats {
     pub fn mean(&self, metric: Metric) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
         let mean = Mean::from_values(&values?)?;
-        let possible = |Interval { low, high }| Interval { low: low.max(0.0), high };
-        Some(Mean { interval: mean.interval.map(possible), ..mean })
+        let possible =
+            mean.interval.map(|Interval { low, high }| Interval { low: low.max(0.0), high });
+        Some(Mean { interval: possible, ..mean })
     }
 
     /// Returns the joint result of their target; `None` without one.

@@ -203,9 +203,10 @@ impl<'r> Summary<'r> {
     pub fn first_errors(&self) -> Vec<String> {
         let kind = |text: &str| text.split([' ', ':']).next().unwrap_or(text).to_owned();
         let examples = self.error_counts().examples();
-        let new =
-            |at: &usize| !examples[..*at].iter().any(|shown| kind(shown) == kind(&examples[*at]));
-        (0..examples.len()).filter(new).map(|at| escape(&examples[at])).collect()
+        let new = (0..examples.len()).filter(|at: &usize| {
+            !examples[..*at].iter().any(|shown| kind(shown) == kind(&examples[*at]))
+        });
+        new.map(|at| escape(&examples[at])).collect()
     }
 
     /// Spans in which nothing succeeded, in order of their starts.

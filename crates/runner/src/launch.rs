@@ -132,8 +132,9 @@ fn carry_out(
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
-            let begin = move |context| work(context, recorder, servers);
-            start_worker(scope, context, full.clone(), begin)?;
+            start_worker(scope, context, full.clone(), move |context| {
+                work(context, recorder, servers)
+            })?;
         }
         drop(full);
         let Some(roles) = &roles else {
@@ -276,12 +277,14 @@ fn follow<'scope>(
     watch: Option<&'scope TopologyWatch>,
 ) -> io::Result<()> {
     if let Some(resolver) = job.resolver {
-        let follow = || destination.follow(resolver);
-        thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
+        thread::Builder::new()
+            .name("resolver".to_owned())
+            .spawn_scoped(scope, || destination.follow(resolver))?;
     }
     if let (Some(cluster), Some(watch)) = (job.cluster(), watch) {
-        let look = move || watch.run(cluster.refresh);
-        thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
+        thread::Builder::new()
+            .name("cluster-watch".to_owned())
+            .spawn_scoped(scope, move || watch.run(cluster.refresh))?;
     }
     Ok(())
 }
@@ -320,8 +323,9 @@ fn start_worker<'scope>(
         // The receiver is gone only if the collector is, and with it the run.
         work(context).into_iter().for_each(|message| drop(full.send(message)));
     });
-    let fail = |error: &io::Error| gate.fail(Fatal::new(format!("starting a thread: {error}")));
-    started.inspect_err(fail).map(drop)
+    started
+        .inspect_err(|error| gate.fail(Fatal::new(format!("starting a thread: {error}"))))
+        .map(drop)
 }
 
 /// Renumbers the nodes of outages to match the measurement.

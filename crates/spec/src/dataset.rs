@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::ReaderBuilder;
 use naming::{DATASET, Text, XML_ROOT_ELEMENT, text};
 use workload::Dataset;
 
@@ -56,8 +56,9 @@ fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, Text> {
     let columns = reader.headers().map_err(fault)?;
     let columns = columns.iter().map(str::to_owned).collect();
     let records = reader.records().take(rows_max.unwrap_or(usize::MAX));
-    let cells = |record: StringRecord| record.iter().map(|c| c.as_bytes().to_vec()).collect();
-    let rows: Result<_, _> = records.map(|record| record.map(cells)).collect();
+    let rows: Result<_, _> = records
+        .map(|record| record.map(|record| record.iter().map(|c| c.as_bytes().to_vec()).collect()))
+        .collect();
     Ok(Dataset::new(path.display().to_string(), columns, rows.map_err(fault)?)?)
 }
 

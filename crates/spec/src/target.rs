@@ -329,9 +329,10 @@ fn credentials(
 /// Returns whether the server is started for the run, and without a password: the one in the environment is then
 /// another server's.
 fn is_spawned_without_password(server: &ServerOptions) -> bool {
-    let names_login =
-        |arg: &String| ["requirepass", "aclfile", "user"].iter().any(|name| arg.contains(name));
-    server.spawn.is_some() && !spawn_args(server).iter().any(names_login)
+    server.spawn.is_some()
+        && !spawn_args(server)
+            .iter()
+            .any(|arg| ["requirepass", "aclfile", "user"].iter().any(|name| arg.contains(name)))
 }
 
 fn spawn_args(server: &ServerOptions) -> &[String] {

@@ -35,10 +35,11 @@ fn amounts(mix: &Mix) -> Option<Vec<(String, &Operation)>> {
     let times = |times: u32| if times == 1 { String::new() } else { format!("{times} ") };
     let sum: f64 = mix.operations.iter().map(|o| f64::from(o.weight)).sum();
     let amounts = match &mix.pick {
-        Pick::Drawn => {
-            let share = |o: &Operation| format!("{} % ", percent(f64::from(o.weight) / sum));
-            mix.operations.iter().map(|o| (share(o), o)).collect()
-        }
+        Pick::Drawn => mix
+            .operations
+            .iter()
+            .map(|o| (format!("{} % ", percent(f64::from(o.weight) / sum)), o))
+            .collect(),
         Pick::InOrder => mix.operations.iter().map(|o| (times(o.weight), o)).collect(),
         Pick::Spans(spans) => {
             let known = spans.iter().filter_map(|span| {

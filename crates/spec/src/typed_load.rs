@@ -51,17 +51,19 @@ impl LoadSpec {
             self.data = std::mem::take(&mut self.data).drawn_from(keys);
         }
         self.data.order = Some(pick).filter(|pick| *pick != Pick::Drawn);
-        let bytes = |words: Vec<String>| words.into_iter().map(String::into_bytes).collect();
-        let typed = |(Operation { name, weight, steps, keys }, commands): (_, Vec<_>)| {
-            let mut commands = commands.into_iter().map(bytes);
-            let steps = steps.into_iter().map(|MixStep { commands: count, when }| {
-                let commands = commands.by_ref().take(count as usize).collect();
-                TypedStep { when, commands }
+        let typed_operations =
+            operations.into_iter().map(|(Operation { name, weight, steps, keys }, commands)| {
+                let mut commands = commands
+                    .into_iter()
+                    .map(|words| words.into_iter().map(String::into_bytes).collect());
+                let steps = steps.into_iter().map(|MixStep { commands: count, when }| {
+                    let commands = commands.by_ref().take(count as usize).collect();
+                    TypedStep { when, commands }
+                });
+                let typed = TypedOperation { weight, steps: steps.collect() };
+                LoadOperation { typed, name: Some(name), keys, places: Vec::new() }
             });
-            let typed = TypedOperation { weight, steps: steps.collect() };
-            LoadOperation { typed, name: Some(name), keys, places: Vec::new() }
-        };
-        let operations = operations.into_iter().map(typed).collect();
+        let operations = typed_operations.collect();
         self.given =
             Some(TypedLoad { mixed: true, stepped: true, operations, ..TypedLoad::default() });
     }

@@ -362,8 +362,9 @@ pub fn ip(text: &str) -> Result<IpAddr, String> {
 /// Returns an error if the text is no percentage.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
-    let fault = || "expected a percentage, such as 2 or 0.5".to_owned();
-    number.filter(|percent| percent.is_finite()).ok_or_else(fault)
+    number
+        .filter(|percent| percent.is_finite())
+        .ok_or_else(|| "expected a percentage, such as 2 or 0.5".to_owned())
 }
 
 /// Parses a time; a number alone is in seconds.

@@ -112,8 +112,9 @@ impl Regression {
         if sum <= 0.0 {
             return None;
         }
-        let share = |at: usize| if of_others(at) { -weights[at] / sum } else { 0.0 };
-        let mut contrast: Vec<f64> = (0..weights.len()).map(share).collect();
+        let mut contrast: Vec<f64> = (0..weights.len())
+            .map(|at: usize| if of_others(at) { -weights[at] / sum } else { 0.0 })
+            .collect();
         contrast[cause] = 1.0;
         Some(self.combined(&contrast))
     }

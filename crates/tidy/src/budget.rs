@@ -91,8 +91,9 @@ pub fn count(
     let of_tests = |path: &str| {
         tests.iter().any(|test| path == test || test.ends_with('/') && path.starts_with(test))
     };
-    let zero = |area: &Area| AreaCount { name: area.name, lines: 0, budget: area.budget };
-    let mut counts: Vec<AreaCount> = areas.iter().map(zero).collect();
+    let zeros =
+        areas.iter().map(|area| AreaCount { name: area.name, lines: 0, budget: area.budget });
+    let mut counts: Vec<AreaCount> = zeros.collect();
     let mut strangers = Vec::new();
     for (path, text) in sources {
         if is_test(path) || path.contains("/examples/") || is_support(path) || of_tests(path) {

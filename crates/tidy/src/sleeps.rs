@@ -7,9 +7,10 @@ use crate::source::{indent, tests_only};
 #[must_use]
 pub fn fixed_sleeps(path: &str, text: &str) -> Vec<Fault> {
     let lines = tests_only(path, text);
-    let sleeps = |line: &str| line.contains("thread::sleep(") || line.contains(" sleep(Duration");
     let faults = lines.iter().enumerate().filter(|(at, line)| {
-        sleeps(line) && !line.trim_start().starts_with("//") && !is_in_a_look(&lines, *at)
+        (line.contains("thread::sleep(") || line.contains(" sleep(Duration"))
+            && !line.trim_start().starts_with("//")
+            && !is_in_a_look(&lines, *at)
     });
     faults.map(|(at, line)| Fault { line: at + 1, what: line.trim().to_owned() }).collect()
 }

@@ -71,8 +71,9 @@ fn open_path(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, Read
     };
     let parts = manifest::read(&manifest).map_err(content)?;
     let aof = OpenOptions { format: Some("aof".to_owned()) };
-    let part = |file: &PathBuf| Ok(Box::new(open_file(file, &aof)?) as Box<dyn Reader>);
-    let readers: Result<Vec<_>, _> = parts.files.iter().map(part).collect();
+    let files =
+        parts.files.iter().map(|file| Ok(Box::new(open_file(file, &aof)?) as Box<dyn Reader>));
+    let readers: Result<Vec<_>, _> = files.collect();
     Ok(timed(Box::new(Chain::new(readers?, parts.notes))))
 }
 

@@ -49,8 +49,9 @@ impl Stalls {
     pub fn found(&self) -> Vec<Gap> {
         let events = self.events.max(1) as f64;
         let by_chance_ns = self.last_ns as f64 / events * (1.0 + events.ln());
-        let is_stall = |gap: &&Gap| gap.length_ns as f64 >= by_chance_ns * STALL_TIMES;
-        let mut gaps: Vec<Gap> = self.gaps.iter().filter(is_stall).copied().collect();
+        let stall =
+            self.gaps.iter().filter(|gap| gap.length_ns as f64 >= by_chance_ns * STALL_TIMES);
+        let mut gaps: Vec<Gap> = stall.copied().collect();
         gaps.sort_by(|a, b| b.cmp(a));
         gaps
     }

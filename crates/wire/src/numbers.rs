@@ -46,18 +46,19 @@ impl Numbers {
             one_slot.group(|| numbered_by_slot(key, keys));
             Some(one_slot)
         };
-        let of = |((span, keys), numbering): ((Range<usize>, &KeySpace), Numbering)| Self {
-            one_slot: by_slot(span.clone(), keys),
-            keys: keys.draws(),
-            first: keys.numbered.first,
-            range: keys.range.unwrap_or(0).max(1),
-            seed: plan.load.seed,
-            tags: plan.data.tags.unwrap_or(SLOTS).clamp(1, SLOTS),
-            streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).substream(by)),
-            fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
-            numbering,
-        };
-        plan.key_spaces().zip(plan.numberings()).map(of).collect()
+        let numbers =
+            plan.key_spaces().zip(plan.numberings()).map(|((span, keys), numbering)| Self {
+                one_slot: by_slot(span.clone(), keys),
+                keys: keys.draws(),
+                first: keys.numbered.first,
+                range: keys.range.unwrap_or(0).max(1),
+                seed: plan.load.seed,
+                tags: plan.data.tags.unwrap_or(SLOTS).clamp(1, SLOTS),
+                streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).substream(by)),
+                fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
+                numbering,
+            });
+        numbers.collect()
     }
 
     /// Number for a slot in a request. `fresh` counts the request's earlier `Fresh` slots.

@@ -69,10 +69,11 @@ impl ReplyVisitor for Transcript {
     fn bytes(&mut self, part: &[u8]) {
         // It belongs to the string that began last, whatever was said of that since.
         let others = ["key", "element", "line"];
-        let begun = |word: &&mut String| {
-            word.contains(':') && !others.iter().any(|other| word.starts_with(other))
-        };
-        let string = self.0.iter_mut().rev().find(begun).expect("a string has begun");
+        let begun =
+            self.0.iter_mut().rev().find(|word| {
+                word.contains(':') && !others.iter().any(|other| word.starts_with(other))
+            });
+        let string = begun.expect("a string has begun");
         *string += &part.escape_ascii().to_string();
     }
 }

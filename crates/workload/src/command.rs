@@ -79,12 +79,13 @@ impl CommandSpec {
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
         let options = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
-        let says = |arg: &Arg| {
-            arg.fixed_bytes().is_some_and(|word| {
-                options.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&word))
+        if self.name() == "SET"
+            && !self.args.iter().skip(3).any(|arg| {
+                arg.fixed_bytes().is_some_and(|word| {
+                    options.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&word))
+                })
             })
-        };
-        if self.name() == "SET" && !self.args.iter().skip(3).any(says) {
+        {
             self.args.push(Arg::literal(b"EX"));
             self.args.push(Arg::of_lifetime(lifetime));
         }

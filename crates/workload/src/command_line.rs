@@ -136,14 +136,13 @@ fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Text>
     let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
     if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
         let weight = text.parse().ok().filter(|weight| *weight > 0);
-        let fault = || match text.split_once(':') {
+        return Ok((weight.ok_or_else(|| match text.split_once(':') {
             Some((weight, _)) => text!(
                 "{text:?} is not a weight; a weight and its command are words of their own, behind --, as in {MIX} -- \
                  {weight} get k:__key__ ';' 20 set k:__key__ __data__"
             ),
             None => text!("{text:?} is not a weight; expected a whole number from 1"),
-        };
-        return Ok((weight.ok_or_else(fault)?, &group[1..]));
+        })?, &group[1..]));
     }
     if begins('1'..='9') {
         let fault = |_| text!("{text:?} is neither a command nor a repeat count");
@@ -158,9 +157,10 @@ mod tests {
 
     fn cut(line: &str, mixed: bool, stepped: bool) -> Result<String, String> {
         let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
-        let text = |command: &Vec<Vec<u8>>| String::from_utf8(command.join(&b' ')).unwrap();
         let step = |step: &TypedStep| {
-            let commands: Vec<String> = step.commands.iter().map(text).collect();
+            let texts =
+                step.commands.iter().map(|command| String::from_utf8(command.join(&b' ')).unwrap());
+            let commands: Vec<String> = texts.collect();
             let sign = step.when.sign();
             format!("{}{}", sign[1..].trim_start_matches('>'), commands.join("|"))
         };

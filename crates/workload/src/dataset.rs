@@ -149,8 +149,9 @@ impl TryFrom<Description> for Dataset {
             return Err(format!("the dataset {source} has no column of values"));
         }
         if let Some(cells) = cells {
-            let row = |row: Vec<Cell>| row.into_iter().map(|Cell(cell)| cell).collect();
-            let data = Self::new(source, columns, cells.into_iter().map(row).collect())?;
+            let rows =
+                cells.into_iter().map(|row| row.into_iter().map(|Cell(cell)| cell).collect());
+            let data = Self::new(source, columns, rows.collect())?;
             return Ok(Self { by, values, operations, ..data });
         }
         if columns.is_empty() || rows == 0 {

@@ -19,8 +19,9 @@ pub fn fnv(mut number: u64) -> u64 {
 /// FNV-1a over a text.
 #[must_use]
 pub fn fnv_text(text: &[u8]) -> u64 {
-    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
-    text.iter().fold(0xCBF2_9CE4_8422_2325, hash)
+    text.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
+    })
 }
 
 /// Continues Java's `String.hashCode` with more ASCII text; `hash` belongs to the text before it, 0 for none.

@@ -32,10 +32,11 @@ fn without_third(server: &str) -> String {
 
 /// Offset of the colon after `host:port`.
 fn third(server: &str) -> Option<usize> {
-    let is_ipv6 = || server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok());
     let host = match server.starts_with('[') {
         true => server.find(']')?,
-        false if is_ipv6() => return None,
+        false if server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()) => {
+            return None;
+        }
         false => 0,
     };
     server[host..].match_indices(':').nth(1).map(|(at, _)| host + at)
@@ -112,8 +113,9 @@ pub fn is_address(word: &str) -> bool {
 /// location of clients.
 fn login(word: &str) -> Option<(&str, &str)> {
     let (login, host) = word.rsplit_once('@')?;
-    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let is_place = login.starts_with("ssh:");
     let is_login = (login.contains(':') || has_port) && !is_place && !word.contains(' ');
     let after_scheme = login.rsplit_once('/').map_or(login, |(_, login)| login);

@@ -19,8 +19,9 @@ pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     }
     let each = of_each(command);
     // Keys are at odd indexes, and their values follow at even ones.
-    let key_of = |at: usize| each.get(at.saturating_sub(1) | 1).copied().flatten();
-    Some((0..each.len()).map(key_of).collect())
+    let key_ofs =
+        (0..each.len()).map(|at: usize| each.get(at.saturating_sub(1) | 1).copied().flatten());
+    Some(key_ofs.collect())
 }
 
 /// Commands that write fields of a hash, each followed by its value, with the index of the first field.

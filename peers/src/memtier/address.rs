@@ -25,8 +25,9 @@ struct Uri {
 /// Applies a URI, whose parts override other options. Returns a note for each option overridden.
 pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     let Some(text) = &options.uri else { return Ok(Vec::new()) };
-    let fault = |why| check_error(format!("Invalid URI format: {why}: {}", shown_address(text)));
-    let uri = uri(text).map_err(fault)?;
+    let uri = uri(text).map_err(|why| {
+        check_error(format!("Invalid URI format: {why}: {}", shown_address(text)))
+    })?;
     let both = [
         (options.host.is_some() && uri.host.is_some(), "--host/--server"),
         (options.port.is_some() && uri.port.is_some(), "--port"),

@@ -39,8 +39,9 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("clients_step", options.clients_step),
         ("step_duration", options.step_duration),
     ];
-    let given = |(key, number): (&str, Option<u32>)| Some((key.to_owned(), whole(number?)));
-    entries.extend(steps.into_iter().filter_map(given));
+    entries.extend(
+        steps.into_iter().filter_map(|(key, number)| Some((key.to_owned(), whole(number?)))),
+    );
     entries
 }
 

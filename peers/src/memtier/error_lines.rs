@@ -14,8 +14,9 @@ const LINES_MAX: u64 = 100;
 pub(super) fn error_lines(errors: &ErrorCounts, address: &str) -> String {
     let mut out = String::new();
     for (kind, count) in errors.by_kind() {
-        let of_kind = |text: &&String| text.split_whitespace().next() == Some(kind);
-        let texts: Vec<&String> = errors.examples().iter().filter(of_kind).collect();
+        let of_kind =
+            errors.examples().iter().filter(|text| text.split_whitespace().next() == Some(kind));
+        let texts: Vec<&String> = of_kind.collect();
         for number in 0..(*count).min(LINES_MAX) {
             let text = texts.get(number as usize % texts.len().max(1));
             let text = report::escape(text.map_or(kind.as_str(), |text| text.as_str()));

@@ -34,8 +34,9 @@ pub(super) struct Prometheus {
 impl Prometheus {
     pub(super) fn take_port(&mut self, text: &str) -> Result<(), Fault> {
         let port = number(text).and_then(|port| u16::try_from(port).ok());
-        let fault = || usage_error("prometheus-port must be a number in the range [0-65535].");
-        self.port = Some(port.ok_or_else(fault)?);
+        self.port = Some(port.ok_or_else(|| {
+            usage_error("prometheus-port must be a number in the range [0-65535].")
+        })?);
         Ok(())
     }
 
@@ -45,8 +46,9 @@ impl Prometheus {
             Some(bare) => bare.parse().ok().map(IpAddr::V6),
             None => text.parse().ok(),
         };
-        let fault = || usage_error("prometheus-bind-addr must be a numeric IPv4 or IPv6 address.");
-        self.address = Some(address.ok_or_else(fault)?);
+        self.address = Some(address.ok_or_else(|| {
+            usage_error("prometheus-bind-addr must be a numeric IPv4 or IPv6 address.")
+        })?);
         Ok(())
     }
 
@@ -84,8 +86,9 @@ impl Prometheus {
     }
 
     pub(super) fn take_buckets(&mut self, text: &str) -> Result<(), Fault> {
-        let bound = |text: &str| text.parse().ok().filter(|bound| SECONDS.contains(bound));
-        let bounds: Option<Vec<f64>> = text.split(',').map(bound).collect();
+        let bounds =
+            text.split(',').map(|text| text.parse().ok().filter(|bound| SECONDS.contains(bound)));
+        let bounds: Option<Vec<f64>> = bounds.collect();
         let us = |seconds: f64| (seconds * 1e6).round() as u64;
         let possible = bounds.filter(|bounds| bounds.len() <= BUCKETS_MAX).filter(|bounds| {
             bounds.windows(2).all(|pair| {

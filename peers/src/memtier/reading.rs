@@ -81,8 +81,9 @@ impl ReadOptions {
             replicas.rfr_without = Some(FallbackArg::Wait);
         }
         replicas.rfr_replicas = self.replicas_per_shard;
-        let shares = |replica| Shares(NodeShares { replica, primary: options.clients });
-        replicas.rfr_connections = self.replica_clients.map(shares);
+        replicas.rfr_connections = self
+            .replica_clients
+            .map(|replica| Shares(NodeShares { replica, primary: options.clients }));
     }
 
     /// The choice for reads without a replica, or the default.

@@ -32,8 +32,9 @@ fn stages(joining: JoinSchedule, clients: u32, rate: impl Fn(u32) -> f64) -> Vec
         u64::from(clients.saturating_sub(joining.first)).div_ceil(joining.step.max(1).into());
     let all = Stage::steady(rate(clients), None);
     if steps < limits::STAGES_MAX as u64 {
-        let stage = |step| Stage::steady(rate(joining.after(step)), Some(joining.every_ns));
-        (0..steps).map(stage).chain([all]).collect()
+        let stages =
+            (0..steps).map(|step| Stage::steady(rate(joining.after(step)), Some(joining.every_ns)));
+        stages.chain([all]).collect()
     } else {
         let lasts_ns = joining.every_ns.saturating_mul(steps);
         vec![Stage::ramp(rate(joining.first), rate(clients), Some(lasts_ns)), all]

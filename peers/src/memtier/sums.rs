@@ -3,7 +3,7 @@
 use measure::Tally;
 use workload::Plan;
 
-use crate::memtier::layout::{Lookup, RetryCounts, lookups};
+use crate::memtier::layout::{RetryCounts, lookups};
 
 /// Sums since the start.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,6 +64,7 @@ impl Sum {
 
 /// Lookups that found something, and lookups that did not.
 pub(super) fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
-    let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
-    lookups(plan, total).iter().fold([0; 2], add)
+    lookups(plan, total)
+        .iter()
+        .fold([0; 2], |[hits, misses], of| [hits + of.hits, misses + of.misses])
 }

@@ -62,11 +62,12 @@ impl Threads {
 
     /// Returns the use in each second of a run that has ended, the last part of a second included.
     pub(super) fn taken(&mut self, workers: &[WorkerUse], elapsed_ns: u64) -> Vec<CpuSecond> {
-        let of = |worker: &WorkerUse| Gauges { cpu_ns: worker.cpu_ns, ..Gauges::default() };
         if elapsed_ns > self.at_ns {
             // A partial second is too short to report a thread by.
             self.reported.fill(true);
-            self.second(&workers.iter().map(of).collect::<Vec<_>>(), elapsed_ns);
+            let gauges =
+                workers.iter().map(|worker| Gauges { cpu_ns: worker.cpu_ns, ..Gauges::default() });
+            self.second(&gauges.collect::<Vec<_>>(), elapsed_ns);
         }
         std::mem::take(&mut self.seconds)
     }

@@ -98,8 +98,9 @@ impl Diagnostics {
             VerdictTo::Nowhere => Self::Nowhere,
             VerdictTo::File(path) => {
                 let file = OpenOptions::new().append(true).create(true).open(path);
-                let fault = || format!("KEYSTORM_VERDICT: {} cannot be written", path.display());
-                Self::File(file.with_context(fault)?)
+                Self::File(file.with_context(|| {
+                    format!("KEYSTORM_VERDICT: {} cannot be written", path.display())
+                })?)
             }
             VerdictTo::Report | VerdictTo::Stderr => Self::Stderr,
         })

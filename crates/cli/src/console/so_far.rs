@@ -35,8 +35,9 @@ impl<'p> PartialRun<'p> {
     /// Adds an interval, at little cost.
     pub(crate) fn add(&mut self, snapshot: &Snapshot<'_>) {
         if !snapshot.warming_up {
-            let new = || Timeline::new(snapshot.span_ns).with_points_max(POINTS_MAX);
-            let timeline = self.timeline.get_or_insert_with(new);
+            let timeline = self
+                .timeline
+                .get_or_insert_with(|| Timeline::new(snapshot.span_ns).with_points_max(POINTS_MAX));
             timeline.push(snapshot.point.clone());
             self.is_merged = timeline.merge_some(MERGED_AT_ONCE);
         }

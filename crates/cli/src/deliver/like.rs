@@ -45,9 +45,10 @@ pub(super) fn arg() -> Arg {
 /// Returns an error if there is no library with that name.
 pub(super) fn expanded(args: &[OsString]) -> Result<Option<Vec<OsString>>, UsageError> {
     let word = |arg: &OsString| arg.to_string_lossy().into_owned();
-    let is_like = |arg: &OsString| word(arg) == "--like" || word(arg).starts_with("--like=");
     let begins_with_option = args.first().is_some_and(|arg| word(arg).starts_with('-'));
-    let Some(at) = args.iter().position(is_like).filter(|_| begins_with_option) else {
+    let like =
+        args.iter().position(|arg| word(arg) == "--like" || word(arg).starts_with("--like="));
+    let Some(at) = like.filter(|_| begins_with_option) else {
         return Ok(None);
     };
     let (name, end) = match word(&args[at]).split_once('=') {

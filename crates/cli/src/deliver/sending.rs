@@ -260,9 +260,10 @@ fn of_senders<O: KindOptions>(
 /// Refuses a command, and options of a run that a delivery decides itself.
 fn check(line: &TypedLine, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
-        let has =
-            |option: &&&str| command().get_arguments().any(|arg| arg.get_long() == Some(option));
-        let instead = match ["channels", "keys"].iter().find(has) {
+        let instead = match ["channels", "keys"]
+            .iter()
+            .find(|option| command().get_arguments().any(|arg| arg.get_long() == Some(option)))
+        {
             Some(option) if *name == KEY_RANGE => format!("; use --{option}"),
             _ => String::new(),
         };

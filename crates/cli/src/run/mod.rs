@@ -131,8 +131,9 @@ impl Tool {
         let layouts =
             [("format", results.format.is_some()), ("csv", results.csv), ("quiet", results.quiet)];
         let mut layouts = layouts.into_iter().filter(|(_, given)| *given && self.format.is_some());
-        let layout = || Some(layouts.next()?.0.to_owned());
-        if let Some(name) = own.overridden_in(&options.spec).or_else(layout) {
+        if let Some(name) =
+            own.overridden_in(&options.spec).or_else(|| Some(layouts.next()?.0.to_owned()))
+        {
             let text = format!("{PREFIX}{name}: {}", self.instead);
             return Err(UsageError(text).into());
         }

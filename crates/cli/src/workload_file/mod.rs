@@ -240,9 +240,10 @@ impl Workload {
             return self.own_load();
         };
         let parts = parts.into_iter().filter_map(|(name, weight)| {
-            let is_named =
-                |of: &&Spanned<Operation>| of.get_ref().name.as_ref() == Some(name.get_ref());
-            let of = operations.get_ref().iter().find(is_named)?;
+            let of = operations
+                .get_ref()
+                .iter()
+                .find(|of| of.get_ref().name.as_ref() == Some(name.get_ref()))?;
             let operation = Operation { weight: *weight, ..of.get_ref().clone() };
             Some(Spanned::new(of.span(), operation))
         });

@@ -25,8 +25,9 @@ pub(crate) fn of_load(load: &TypedLoad, all: &KeySpace) -> Workload {
         operation.keys = keys.range.map(|_| {
             let known = spaces.iter().find(|(_, known)| known == keys);
             let own = known.map(|(name, _)| name.clone()).unwrap_or_else(|| {
-                let taken = |name: &str| spaces.iter().any(|(known, _)| known == name);
-                let own = unique(&name.to_lowercase(), |name| !taken(name));
+                let own = unique(&name.to_lowercase(), |name| {
+                    !spaces.iter().any(|(known, _)| known == name)
+                });
                 spaces.push((own.clone(), keys.clone()));
                 own
             });

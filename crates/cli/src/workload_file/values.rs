@@ -57,8 +57,9 @@ impl TryFrom<i64> for Weight {
 
     fn try_from(number: i64) -> Result<Self, String> {
         let weight = u32::try_from(number).ok().filter(|weight| *weight > 0);
-        let fault = || format!("a weight must be a whole number from 1 to {}", u32::MAX);
-        weight.map(Self).ok_or_else(fault)
+        weight
+            .map(Self)
+            .ok_or_else(|| format!("a weight must be a whole number from 1 to {}", u32::MAX))
     }
 }
 

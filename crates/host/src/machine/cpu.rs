@@ -109,8 +109,9 @@ fn groups(tree: &Tree, online: &[usize], files: &[&str]) -> Option<Vec<String>> 
         if seen.contains(cpu) {
             continue;
         }
-        let path = |file: &&str| format!("sys/devices/system/cpu/cpu{cpu}/{file}");
-        let list = files.iter().find_map(|file| tree.text(&path(file)))?;
+        let list = files
+            .iter()
+            .find_map(|file| tree.text(&format!("sys/devices/system/cpu/cpu{cpu}/{file}")))?;
         seen.extend(cpu_list(&list));
         groups.push(list);
     }

@@ -164,11 +164,12 @@ fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
     let mut lines = text.lines();
     let number = |name: &str| name.strip_prefix("CPU")?.parse::<usize>().ok();
     let columns: Vec<Option<usize>> = lines.next()?.split_whitespace().map(number).collect();
-    let wanted = |column: &Option<usize>| column.is_some_and(|cpu| cpus.contains(&cpu));
     let mut sum = 0u64;
     for line in lines {
         let counts = line.split_whitespace().skip(1).map_while(|count| count.parse::<u64>().ok());
-        let ours = counts.zip(&columns).filter(|(_, column)| wanted(column));
+        let ours = counts
+            .zip(&columns)
+            .filter(|(_, column)| column.is_some_and(|cpu| cpus.contains(&cpu)));
         sum += ours.map(|(count, _)| count).sum::<u64>();
     }
     Some(sum)

@@ -23,8 +23,9 @@ pub(super) fn shown_settings(
     // Before Redis 7 it took one name at a time.
     let whole = client.ask(&words).ok().and_then(|reply| pairs(&reply));
     whole.unwrap_or_else(|| {
-        let one = |name: &&str| client.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok();
-        names.iter().filter_map(one).filter_map(|reply| pairs(&reply)).flatten().collect()
+        let replies =
+            names.iter().filter_map(|name| client.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok());
+        replies.filter_map(|reply| pairs(&reply)).flatten().collect()
     })
 }
 

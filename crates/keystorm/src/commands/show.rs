@@ -107,9 +107,10 @@ fn show(job: &Options) -> Result<End> {
         return say(&report::page::html(&page));
     }
     if job.format.is_none() && std::io::stdout().is_terminal() {
-        let line =
-            |path: &PathBuf| format!("Wrote {}\n", report::escape(path.display().to_string()));
-        say(&written.iter().map(line).collect::<String>())?;
+        say(&written
+            .iter()
+            .map(|path| format!("Wrote {}\n", report::escape(path.display().to_string())))
+            .collect::<String>())?;
     }
     Ok(End::Complete)
 }

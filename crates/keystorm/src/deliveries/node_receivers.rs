@@ -47,9 +47,10 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
 fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
     let owners = (0..delivery.places).map(|place: u32| {
         let slot = slot_of(delivery.place_name(place).as_bytes());
-        let has = |range: &std::ops::RangeInclusive<u16>| range.contains(&slot);
         let mut nodes = topology.nodes.iter();
-        let owner = nodes.position(|node| node.role == Role::Master && node.slots.iter().any(has));
+        let owner = nodes.position(|node| {
+            node.role == Role::Master && node.slots.iter().any(|range| range.contains(&slot))
+        });
         owner.with_context(|| format!("no node of the cluster has slot {slot}"))
     });
     owners.collect()

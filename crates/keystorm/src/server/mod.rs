@@ -81,8 +81,9 @@ impl Server {
             }
             Endpoint::Spawned { program, args, unix, cpus, counted } => {
                 let kind = kind(protocol);
-                let spawn = || spawn(kind, program.clone(), args, connections, *unix, *counted);
-                let spawned = pinned(cpus, spawn)?;
+                let spawned = pinned(cpus, || {
+                    spawn(kind, program.clone(), args, connections, *unix, *counted)
+                })?;
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
@@ -232,8 +233,9 @@ impl Server {
         if self.questions != Questions::All || self.silence.is_some() {
             return Watch::of_this_machine(self.address.clone(), self.silence.clone());
         }
-        let connect = |address: &_, patience| self.subject(address, target, patience);
-        Watch::new(self.addresses(), sample, connect)
+        Watch::new(self.addresses(), sample, |address, patience| {
+            self.subject(address, target, patience)
+        })
     }
 
     /// A connection for reading the server's counters.

@@ -101,8 +101,9 @@ impl Crash {
         let mut saw: Vec<u64> = saw.to_vec();
         saw.sort_unstable();
         saw.dedup();
-        let gone = |number: &&u64| !has((**number / LANE) as usize, **number % LANE);
-        crash.read_and_gone = saw.iter().filter(gone).count() as u64;
+        crash.read_and_gone =
+            saw.iter().filter(|number| !has((**number / LANE) as usize, **number % LANE)).count()
+                as u64;
         crash
     }
 }

@@ -68,12 +68,12 @@ impl Durability {
     /// Returns the targets that some setting misses, in words.
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
-        let missed = |setting: &SettingResult| {
+        let lines = self.settings.iter().filter_map(|setting| {
             let clauses = self.targets.iter().filter_map(|target| target.missed(&setting.crashes));
             let missed = clauses.collect::<Vec<_>>().join(", ");
             (!missed.is_empty()).then(|| format!("{}: {missed}", setting.name))
-        };
-        self.settings.iter().filter_map(missed).collect()
+        });
+        lines.collect()
     }
 }
 

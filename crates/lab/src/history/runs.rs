@@ -93,14 +93,15 @@ impl Runs<'_> {
     /// from `from` to `at`.
     fn excused(&self, from: usize, at: usize) -> Vec<f64> {
         let known = (from..at).map(|before| self.noise(before)).fold(0.0, f64::max);
-        let of = |at: usize| {
-            let (value, noise) = (self.values[at], self.noise(at));
-            let figure = self.series.entries[self.places[at]].figure(self.metric);
-            let without = figure.map_or(value, |figure| figure.without_noise);
-            let more = if noise > known { (noise - known) / noise } else { 0.0 };
-            value * (without / value).powf(more)
-        };
-        (at..self.values.len()).map(of).collect()
+        (at..self.values.len())
+            .map(|at: usize| {
+                let (value, noise) = (self.values[at], self.noise(at));
+                let figure = self.series.entries[self.places[at]].figure(self.metric);
+                let without = figure.map_or(value, |figure| figure.without_noise);
+                let more = if noise > known { (noise - known) / noise } else { 0.0 };
+                value * (without / value).powf(more)
+            })
+            .collect()
     }
 
     /// Returns the factor by which the earlier level may become worse.

@@ -251,8 +251,9 @@ fn observation(
 ) -> Option<Observation> {
     let rate_per_s = of.rate_per_s?;
     let treatment = of.segment.treatment;
-    let rate = |(at, kind): (usize, &RequestKind)| rate_per_s * kind.share * treatment.share_of(at);
-    Some(Observation { group, causes: kinds.iter().enumerate().map(rate).collect(), outcome })
+    let rates =
+        kinds.iter().enumerate().map(|(at, kind)| rate_per_s * kind.share * treatment.share_of(at));
+    Some(Observation { group, causes: rates.collect(), outcome })
 }
 
 /// The server's CPU time by kind, over all loads.

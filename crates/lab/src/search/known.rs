@@ -42,8 +42,9 @@ impl KnownRates {
         let passes_per_s = self.highest_kept();
         let from = passes_per_s.unwrap_or(0.0);
         let fails_per_s = self.lowest(from, &[RateOutcome::Missed]);
-        let below = |rate: &f64| fails_per_s.is_none_or(|fails| *rate < fails);
-        let open = |answers: &[RateOutcome]| self.lowest(from, answers).filter(below);
+        let open = |answers: &[RateOutcome]| {
+            self.lowest(from, answers).filter(|rate| fails_per_s.is_none_or(|fails| *rate < fails))
+        };
         Bracket {
             passes_per_s,
             fails_per_s,

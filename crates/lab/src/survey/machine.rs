@@ -31,8 +31,9 @@ impl Machine {
     #[must_use]
     pub fn new(host: &HostFacts, siblings: impl Fn(usize) -> Vec<usize>) -> Self {
         let allowed = host.cpu.allowed.as_deref().map(cpu_list);
-        let all = || (0..host.cpu.logical.unwrap_or(1) as usize).collect();
-        let cpus: Vec<usize> = allowed.filter(|cpus| !cpus.is_empty()).unwrap_or_else(all);
+        let cpus: Vec<usize> = allowed
+            .filter(|cpus| !cpus.is_empty())
+            .unwrap_or_else(|| (0..host.cpu.logical.unwrap_or(1) as usize).collect());
         let within = |group: Vec<usize>| -> Option<Vec<usize>> {
             let group: Vec<usize> = group.into_iter().filter(|cpu| cpus.contains(cpu)).collect();
             (!group.is_empty()).then_some(group)
@@ -104,9 +105,10 @@ impl Machine {
     /// A CPU of each group, on different cores.
     fn two_cores(&self, one: &[usize], other: &[usize]) -> Option<Pair> {
         let first = *one.first()?;
-        let same_core =
-            |cpu: usize| self.cores.iter().any(|core| core.contains(&first) && core.contains(&cpu));
-        let second = other.iter().copied().find(|cpu| *cpu != first && !same_core(*cpu))?;
+        let second = other.iter().copied().find(|cpu| {
+            *cpu != first
+                && !self.cores.iter().any(|core| core.contains(&first) && core.contains(&*cpu))
+        })?;
         Some((first, second))
     }
 

@@ -314,13 +314,15 @@ impl Lines<'_> {
             ("list, 10 receivers", "list", "--receivers 10"),
             ("stream, group of 10", "stream", "--groups 1 --consumers 10"),
         ];
-        let lacks = |kind: &str| self.spec.lacks.iter().any(|(lacking, _)| *lacking == kind);
-        let step = |(label, kind, words): (&str, &str, &str)| {
-            let line = self.run(&format!("deliver {kind} {words} {RATE} {MESSAGES_PER_S}"));
-            SurveyStep::new(label, "", line)
-        };
         let left_out =
             self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
+        let steps = steps
+            .into_iter()
+            .filter(|(_, kind, _)| !self.spec.lacks.iter().any(|(lacking, _)| lacking == kind))
+            .map(|(label, kind, words)| {
+                let line = self.run(&format!("deliver {kind} {words} {RATE} {MESSAGES_PER_S}"));
+                SurveyStep::new(label, "", line)
+            });
         Chapter {
             key: "messages",
             title: "Messages",
@@ -331,7 +333,7 @@ impl Lines<'_> {
                 report::grouped(f64::from(MESSAGES_PER_S))
             ),
             fill: None,
-            steps: steps.into_iter().filter(|(_, kind, _)| !lacks(kind)).map(step).collect(),
+            steps: steps.collect(),
             left_out: left_out.collect(),
         }
     }

@@ -100,9 +100,10 @@ impl ChapterResult {
                 ]
             }
             "messages" => {
-                let p99 = |point: &StepResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::linear("p99", Unit::Nanoseconds);
-                vec![self.bars("99th percentile of delivery time".to_owned(), time, p99)]
+                vec![self.bars("99th percentile of delivery time".to_owned(), time, |point| {
+                    point.slowest().map_or(0.0, |run| run.p99_ns as f64)
+                })]
             }
             _ => {
                 let title = format!("Requests per second: {}", self.title.to_lowercase());
@@ -238,8 +239,9 @@ impl Survey {
     pub fn verdict(&self) -> Verdict {
         let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
         let figure = |key: &str, series: &str, label: &str| {
-            let found = |p: &&StepResult| p.series == series && p.label == label;
-            chapter(key)?.points.iter().find(found).filter(|p| !p.figures.is_empty())
+            let found =
+                chapter(key)?.points.iter().find(|p| p.series == series && p.label == label);
+            found.filter(|p| !p.figures.is_empty())
         };
         let mut figures = Vec::new();
         for (name, series, label) in [

@@ -78,8 +78,9 @@ impl SuccessLine {
         let last = self.nodes.iter().map(|line| line.ok.len()).max().unwrap_or(0);
         let since_ns = outages.iter().filter(|o| o.to_the_end).map(|o| o.from_ns).max();
         if since_ns.is_some_and(|ns| ns / SLICE_NS >= last as u64) {
-            let of_all = |o: &&mut Outage| o.to_the_end && Some(o.from_ns) == since_ns;
-            outages.iter_mut().filter(of_all).for_each(|outage| outage.of_all = true);
+            let lasting =
+                outages.iter_mut().filter(|o| o.to_the_end && Some(o.from_ns) == since_ns);
+            lasting.for_each(|outage| outage.of_all = true);
         }
         outages
     }
@@ -159,8 +160,9 @@ impl<'l> Search<'l> {
                 outage.to_the_end = ending.to_the_end && goes_on;
                 outage.rate_before_per_s =
                     before.or_else(|| outages.last().and_then(|last| last.rate_before_per_s));
-                let back = |rate| recovery(lines, ending.at, self.end, rate);
-                let recovered = outage.rate_before_per_s.and_then(back);
+                let recovered = outage
+                    .rate_before_per_s
+                    .and_then(|rate| recovery(lines, ending.at, self.end, rate));
                 outage.recovered_ns = recovered.map(|index| index as u64 * SLICE_NS);
                 calm_from = recovered.unwrap_or(self.end);
                 outages.push(outage);
@@ -227,10 +229,11 @@ impl<'l> Search<'l> {
 
     /// Number of slices of a silence in which the client ran.
     fn seen(&self, span: Range<usize>) -> usize {
-        let of = |absent: &Range<usize>| {
-            absent.end.min(span.end).saturating_sub(absent.start.max(span.start))
-        };
-        span.len() - self.absent.iter().map(of).sum::<usize>().min(span.len())
+        let absent_slices = self
+            .absent
+            .iter()
+            .map(|absent| absent.end.min(span.end).saturating_sub(absent.start.max(span.start)));
+        span.len() - absent_slices.sum::<usize>().min(span.len())
     }
     /// The outage in these slices, with the failures that belong to no other.
     fn outage(&self, node: u16, lines: &[(u16, &NodeLine)], span: Range<usize>) -> Outage {

@@ -36,8 +36,9 @@ impl RatioRow {
     /// The interval as text.
     #[must_use]
     pub fn describe_interval(&self) -> String {
-        let ends = |of: Interval| format!("{} to {}", factor(of.low), factor(of.high));
-        self.ratio.interval.map_or("none".to_owned(), ends)
+        self.ratio
+            .interval
+            .map_or("none".to_owned(), |of| format!("{} to {}", factor(of.low), factor(of.high)))
     }
 
     /// The ratio that is worse than 1 by this many per cent.

@@ -31,10 +31,11 @@ pub struct FigureRow<'t> {
 impl<'t> FigureRow<'t> {
     /// The mean and the values of each server, the first included.
     pub fn values(&self) -> impl Iterator<Item = Option<(f64, &'t [f64])>> {
-        let other = |other: &Option<(&'t TestComparison, &'t RatioRow)>| {
-            other.map(|(_, row)| (row.means[1], row.values[1].as_slice()))
-        };
-        std::iter::once(Some(self.first)).chain(self.others.iter().map(other))
+        std::iter::once(Some(self.first)).chain(
+            self.others
+                .iter()
+                .map(|other| other.map(|(_, row)| (row.means[1], row.values[1].as_slice()))),
+        )
     }
 }
 

@@ -314,8 +314,9 @@ impl Chart {
     /// Returns the number of points of each series that are shown.
     #[must_use]
     pub fn points_by_series(&self) -> Vec<usize> {
-        let shown = |series: &Series| series.points.iter().filter(|p| self.shows(p)).count();
-        self.series.iter().map(shown).collect()
+        let shown_counts =
+            self.series.iter().map(|series| series.points.iter().filter(|p| self.shows(p)).count());
+        shown_counts.collect()
     }
 
     /// Returns whether the scales can show a point.

@@ -148,10 +148,11 @@ impl Table {
     pub fn only(&self, columns: &[&str]) -> Self {
         let at = columns.iter().filter_map(|name| self.columns.iter().position(|of| of == name));
         let at: Vec<usize> = at.collect();
-        let of = |row: usize| at.iter().map(|column| self.cell(row, *column).to_owned()).collect();
+        let selected_rows = (0..self.rows.len())
+            .map(|row: usize| at.iter().map(|column| self.cell(row, *column).to_owned()).collect());
         Self {
             columns: at.iter().map(|column| self.columns[*column].clone()).collect(),
-            rows: (0..self.rows.len()).map(of).collect(),
+            rows: selected_rows.collect(),
             ..self.clone()
         }
     }

@@ -68,8 +68,9 @@ impl Format for RedisCsv {
                 [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
             );
             let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
-            let us = |us: Option<f64>| us.map(|us| format!("{us:.2}")).unwrap_or_default();
-            row.extend([server_us, client_us].map(us));
+            let cells = [server_us, client_us]
+                .map(|us| us.map(|us| format!("{us:.2}")).unwrap_or_default());
+            row.extend(cells);
         }
         write_row(&row, out)?;
         let [deliveries, caches, stages, deadlines] = &mut self.tables;

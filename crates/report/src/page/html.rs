@@ -97,9 +97,10 @@ pub fn pictures(page: &Page) -> Vec<(String, Chart)> {
                 _ if own.contains(&slug(&section.heading)) => own,
                 _ => slug(&format!("{} {}", section.heading, chart.title)),
             };
-            let taken = |name: &str| named.iter().any(|(other, _)| other == name);
             let free = (2..).map(|n| format!("{name}-{n}"));
-            let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
+            let name = std::iter::once(name.clone())
+                .chain(free)
+                .find(|name| !named.iter().any(|(other, _)| other == name));
             let chart = Chart { of: describe_entry(page, section), ..chart.clone() };
             named.push((name.unwrap_or_default(), chart));
         }

@@ -56,14 +56,15 @@ pub(super) fn blocks(plans: &[Plan], tests: &[TestFigures]) -> Vec<RepeatsRecord
 
 impl RepeatsRecord {
     fn from_repeats(repeats: &Repeats) -> Self {
-        let figure =
-            |metric: Metric| Some((metric.name().to_owned(), mean(&repeats.mean(metric)?)));
         let reason = repeats.too_wide();
         Self {
             name: repeats.name.clone(),
             planned: repeats.planned,
             count: repeats.count(),
-            figures: Metric::ALL.into_iter().filter_map(figure).collect(),
+            figures: Metric::ALL
+                .into_iter()
+                .filter_map(|metric| Some((metric.name().to_owned(), mean(&repeats.mean(metric)?))))
+                .collect(),
             conclusive: reason.is_none(),
             reason,
             target: repeats.target(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::{ClauseEvidence, ClauseTrial, Outcome};
 use super::certain::certainties;
-use super::{Bound, Clause, Measure, Slo};
+use super::{Bound, Measure, Slo};
 use crate::deliveries::backlog;
 use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
 use crate::verdict::{Noise, response_spans};
@@ -178,11 +178,12 @@ impl Observation {
     /// with `without_noise`, only if noise cannot have caused it.
     fn missed_outright(&self, slo: &Slo, without_noise: bool) -> bool {
         let of = if without_noise { &self.left } else { &self.seen };
-        let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
-            clause.measure == Measure::Max && clause.is_beyond(seen)
-        };
         self.misses.iter().any(|miss| !without_noise || miss.is_certain())
-            || slo.clauses.iter().zip(of).any(beyond)
+            || slo
+                .clauses
+                .iter()
+                .zip(of)
+                .any(|(clause, seen)| clause.measure == Measure::Max && clause.is_beyond(seen))
     }
 }
 

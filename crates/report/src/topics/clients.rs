@@ -6,11 +6,12 @@ use crate::{CLIENT_COLUMNS, Clients};
 /// Notes of lost clients, and a row for each client, or for the remarkable ones.
 #[must_use]
 pub fn clients(clients: &Clients) -> Vec<Block> {
-    let lost = |at: usize| {
-        let why = clients.rows[at].lost.as_ref()?;
-        Some(Block::Note(Tone::Bad, format!("{}: lost {why}", clients.called(at))))
-    };
-    let mut blocks: Vec<Block> = (0..clients.rows.len()).filter_map(lost).collect();
+    let mut blocks: Vec<Block> = (0..clients.rows.len())
+        .filter_map(|at: usize| {
+            let why = clients.rows[at].lost.as_ref()?;
+            Some(Block::Note(Tone::Bad, format!("{}: lost {why}", clients.called(at))))
+        })
+        .collect();
     let shown = clients.standing_out();
     let mut table = Table::new(CLIENT_COLUMNS);
     table.caption = clients.beginning();

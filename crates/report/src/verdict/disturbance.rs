@@ -144,10 +144,11 @@ impl Disturbance {
         if evidence.stolen >= HELD {
             return Some(Self::of_cause(Cause::CpuStolen, evidence));
         }
-        let by_others = |time: &ThreadUse| {
-            is_held(*time) && !time.by_quota() && others_ran(evidence, time.held())
-        };
-        if [evidence.client, server].iter().flatten().any(by_others) {
+        if [evidence.client, server]
+            .iter()
+            .flatten()
+            .any(|time| is_held(*time) && !time.by_quota() && others_ran(evidence, time.held()))
+        {
             return Some(Self::of_cause(Cause::CpuHeld, evidence));
         }
         if let Some(client) = evidence.client {

@@ -331,8 +331,9 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     if let Some(time) = server.filter(|time| !ours && time.starved() && held(*time)) {
         return Some(if time.by_quota() { Finding::ServerQuota } else { Finding::ServerStarved });
     }
-    let taken = |time: &ThreadUse| time.taken() + evidence.stolen >= SATURATED;
-    if evidence.stolen >= HELD && [server, client].iter().flatten().any(taken) {
+    if evidence.stolen >= HELD
+        && [server, client].iter().flatten().any(|time| time.taken() + evidence.stolen >= SATURATED)
+    {
         return Some(Finding::Stolen);
     }
     if ours {

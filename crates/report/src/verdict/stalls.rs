@@ -59,8 +59,9 @@ pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
         of_journal.sort_by_key(|Stall { entry, .. }| {
             (Reverse(entry.usec), entry.kind == JournalKind::Latency, !holds_others(entry))
         });
-        let is_own = |at: &usize| !of_journal[..*at].iter().any(|of| of.holds(&of_journal[*at]));
-        all.extend((0..of_journal.len()).filter(is_own).map(|at| of_journal[at]));
+        let own = (0..of_journal.len())
+            .filter(|at: &usize| !of_journal[..*at].iter().any(|of| of.holds(&of_journal[*at])));
+        all.extend(own.map(|at| of_journal[at]));
     }
     all
 }

@@ -6,7 +6,7 @@ use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
 
 use super::kind::Remainder;
-use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
+use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use super::reply_strings::FirstNumber;
 use super::stops::{Stop, Stops};
 use super::totals::Leftovers;
@@ -41,10 +41,11 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn await_acknowledgements(&mut self) -> Result<(), Fatal> {
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let gate = self.context.roles.gate;
-        let settled = |receiver: &Receiver<'_>| {
-            receiver.state != State::Ready || receiver.consumer.is_settled()
-        };
-        while !self.receivers.iter().all(settled) {
+        while !self
+            .receivers
+            .iter()
+            .all(|receiver| receiver.state != State::Ready || receiver.consumer.is_settled())
+        {
             let now_ns = self.engine.now_ns();
             if now_ns >= end_ns || gate.has_failed() {
                 break;

@@ -228,9 +228,10 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
     assert_eq!(conclusion.answered, SearchOutcome::Unjudged, "{conclusion:?}");
     // What is kept in a calm moment is a lower end.
     let calm = |trial: u32| trial.is_multiple_of(4);
-    let machine = |trial: u32| if calm(trial) { Machine::Quiet } else { Machine::Overrun };
     let server = |trial: u32| if calm(trial) { Server::taking(MS / 2) } else { away() };
-    let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
+    let (found, conclusion, _) = search("p99<2ms", settings, server, |trial: u32| {
+        if calm(trial) { Machine::Quiet } else { Machine::Overrun }
+    });
     assert!(found.passes_per_s.is_some_and(|rate| (350.0..2010.0).contains(&rate)), "{found:?}");
     assert!(found.fails_per_s.is_none_or(|rate| rate >= 2000.0), "{found:?}");
     assert!(conclusion.rate_per_s.is_some(), "{conclusion:?}");
@@ -275,9 +276,10 @@ fn searches_beside_busy_loops_conclude_nothing_false() {
 fn above_what_is_kept_the_machine_decides() {
     let settings = Settings { start_per_s: 100.0, ..Settings::default() };
     let calm = |trial: u32| trial <= 2;
-    let machine = |trial: u32| if calm(trial) { Machine::Quiet } else { Machine::Overrun };
     let server = |trial: u32| if calm(trial) { Server::taking(MS / 2) } else { away() };
-    let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
+    let (found, conclusion, _) = search("p99<2ms", settings, server, |trial: u32| {
+        if calm(trial) { Machine::Quiet } else { Machine::Overrun }
+    });
     assert_eq!((found.passes_per_s, found.fails_per_s), (Some(200.0), None), "{found:?}");
     assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::Open, Some(200.0)));
     let headline = "at least 200/s keep p99<2ms; above that this machine's own delays decide";

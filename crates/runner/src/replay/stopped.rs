@@ -43,11 +43,12 @@ fn a_server_that_is_stopped_is_out_and_the_client_is_there() {
 fn of_both_each_has_its_own() {
     let spans = |plan: PlanParts, server: Server| {
         let (got, _) = replay(plan, server);
-        let of_absence = |a: &Absence| (a.from_ns / (10 * MS) * 10, a.to_ns / (10 * MS) * 10);
         let outages =
             got.outages.iter().map(|o| (o.from_ns / (10 * MS) * 10, o.to_ns / (10 * MS) * 10));
         let outages: Vec<_> = outages.collect();
-        let absences: Vec<_> = got.absences.iter().map(of_absence).collect();
+        let spans =
+            got.absences.iter().map(|a| (a.from_ns / (10 * MS) * 10, a.to_ns / (10 * MS) * 10));
+        let absences: Vec<_> = spans.collect();
         (outages, absences)
     };
     let near = |a: u64, b: u64| a.abs_diff(b) <= 130;

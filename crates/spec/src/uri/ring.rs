@@ -61,8 +61,9 @@ pub(in super::super) fn servers(
         host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
         text => {
             let found = host_and_port(text, port_default).transpose()?;
-            let fault = || text!("{:?} is not a host and port of a server", shown_address(text));
-            found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(fault)
+            found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(|| {
+                text!("{:?} is not a host and port of a server", shown_address(text))
+            })
         }
     });
     let servers: Result<Vec<Endpoint>, Text> = servers.collect();

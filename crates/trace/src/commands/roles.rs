@@ -110,8 +110,9 @@ pub fn entry_id(event: &Event) -> usize {
 
 /// Returns the index of the first score or position of a member.
 fn behind_options(event: &Event) -> usize {
-    let is_option = |at: &usize| is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]);
-    (2..event.len()).find(|at| !is_option(at)).unwrap_or(event.len())
+    (2..event.len())
+        .find(|at| !is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]))
+        .unwrap_or(event.len())
 }
 
 /// Returns the index of the first field after the word `FIELDS` and their number.

@@ -222,8 +222,9 @@ impl Bins {
         }
         edges.push(edge);
         let known = edges.partition_point(|edge| *edge < counts.known_from as f64);
-        let share = |bin| if bin < known { counts.sampled } else { 1.0 };
-        let mut keys: Vec<(f64, f64)> = (0..edges.len() - 1).map(|bin| (0.0, share(bin))).collect();
+        let mut keys: Vec<(f64, f64)> = (0..edges.len() - 1)
+            .map(|bin| (0.0, if bin < known { counts.sampled } else { 1.0 }))
+            .collect();
         for (of, is_known) in [(counts.sample, false), (counts.known, true)] {
             for count in of {
                 let bin = edges.partition_point(|edge| *edge <= *count as f64) - 1;
@@ -257,10 +258,11 @@ impl Bins {
     /// Log-likelihood of the bins under a law, up to a constant.
     fn likelihood(&self, law: &Law) -> f64 {
         let expected = self.expected(law);
-        let of = |((keys, share), expected): (&(f64, f64), f64)| {
-            keys * (share * expected).ln() - share * expected
-        };
-        self.keys.iter().zip(expected).map(of).sum()
+        self.keys
+            .iter()
+            .zip(expected)
+            .map(|((keys, share), expected)| keys * (share * expected).ln() - share * expected)
+            .sum()
     }
 
     /// Adds the expected occurrences of these keys, each with this mean.

@@ -136,8 +136,9 @@ impl Requests {
         let has_client = |event: &Event| !event.flags.has(Flags::NO_CLIENT);
         let is_lookup = |event: &Event| event.is("get") && event.bytes(1) == next.bytes(1);
         if has_client(next) {
-            let is_its = |event: &Event| has_client(event) && event.client == next.client;
-            return waiting.iter().rposition(is_its).filter(|at| is_lookup(&waiting[*at]));
+            let its =
+                waiting.iter().rposition(|event| has_client(event) && event.client == next.client);
+            return its.filter(|at| is_lookup(&waiting[*at]));
         }
         let is_last = |at: usize| {
             let mut later = waiting.range(at + 1..);

@@ -126,8 +126,9 @@ impl Topology {
         }
         for (of, shard) in shards.into_iter().enumerate() {
             let Shard { slots, replicas, .. } = shard;
-            let replica = |found| node(found, Role::Replica { of }, &slots);
-            nodes.extend(replicas.into_iter().map(replica));
+            nodes.extend(
+                replicas.into_iter().map(|found| node(found, Role::Replica { of }, &slots)),
+            );
         }
         Self { nodes }
     }
@@ -149,8 +150,9 @@ impl Topology {
     #[must_use]
     pub fn masters_without_replica(&self) -> usize {
         let (masters, replicas) = self.nodes.split_at(self.masters());
-        let copied = |of| replicas.iter().any(|node| node.role == Role::Replica { of });
-        let alone = masters.iter().enumerate().filter(|(n, m)| m.slot_count() > 0 && !copied(*n));
+        let alone = masters.iter().enumerate().filter(|(n, m)| {
+            m.slot_count() > 0 && !replicas.iter().any(|node| node.role == Role::Replica { of: *n })
+        });
         alone.count()
     }
 }
@@ -219,8 +221,9 @@ fn hostname(lines: [String; 2]) -> Option<String> {
 
 /// A field of a map.
 fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
-    let is_it = |(key, _): &(&Value, &Value)| key.text().is_some_and(|text| text == name);
-    value.pairs()?.into_iter().find(is_it).map(|(_, value)| value)
+    let it =
+        value.pairs()?.into_iter().find(|(key, _)| key.text().is_some_and(|text| text == name));
+    it.map(|(_, value)| value)
 }
 
 fn slot(value: &Value) -> Option<u16> {

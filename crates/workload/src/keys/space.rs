@@ -12,7 +12,7 @@ use super::groups::OneGroup;
 use super::missing::{Hits, Missing};
 use super::numbered::KeyNumbering;
 use super::trace::Trace;
-use super::{Constructor, KEY_DRAWS, KeyDraw, Source};
+use super::{KEY_DRAWS, KeyDraw, Source};
 use crate::parameters;
 use crate::unmasked::is_unmasked;
 
@@ -158,8 +158,9 @@ impl KeyDist {
 }
 
 fn made(text: &str, range: u64) -> Result<Box<dyn KeyDraw>, String> {
-    let set_up = |make: &Constructor, parameters: Option<&str>| make(parameters, range);
-    parameters::read("key distribution", KEY_DRAWS, text, set_up)
+    parameters::read("key distribution", KEY_DRAWS, text, |make, parameters| {
+        make(parameters, range)
+    })
 }
 
 impl FromStr for KeyDist {

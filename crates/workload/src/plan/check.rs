@@ -228,10 +228,11 @@ impl PlanParts {
             return Ok(());
         }
         if self.data.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
-            let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
-            return refuse(self.sequence.iter().any(asks), || {
-                text!("{VERIFY}: no command reads the value of a single row")
-            });
+            let asks = self
+                .sequence
+                .iter()
+                .any(|command| verify::keys_asked(command, self.protocol).len() == 1);
+            return refuse(asks, || text!("{VERIFY}: no command reads the value of a single row"));
         }
         let Some(values) = &self.data.values else {
             return Err(PlanError(text!("{VERIFY}: requires {SIZE} or {CONTENT}")));
@@ -245,8 +246,9 @@ impl PlanParts {
         refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
             text!("{VERIFY}: requires {KEY_RANGE}, such as {KEY_RANGE} 1M")
         })?;
-        let asked = |command| verify::keys_asked(command, self.protocol);
-        let known = self.sequence.iter().flat_map(asked).any(|key| key.is_some());
+        let mut asked_keys =
+            self.sequence.iter().flat_map(|command| verify::keys_asked(command, self.protocol));
+        let known = asked_keys.any(|key| key.is_some());
         refuse(known, || {
             let names = verify::names(self.protocol).collect::<Vec<_>>().join(", ");
             text!(

@@ -194,11 +194,12 @@ impl PlanParts {
     fn set(&self, read: &Arg, of: KeyArity) -> CommandSpec {
         let key = if of == KeyArity::Numbers { with_key(read) } else { read.clone() };
         // Replies exist only while the plan runs, and a number only if there is one for the key.
-        let known = |command: &&CommandSpec| {
-            let foreign = of != KeyArity::Numbers && has_number(command);
-            command.name() == "SET" && !command.names_reply() && !foreign
+        let own = || {
+            self.sequence.iter().filter(|command| {
+                let foreign = of != KeyArity::Numbers && has_number(command);
+                command.name() == "SET" && !command.names_reply() && !foreign
+            })
         };
-        let own = || self.sequence.iter().filter(known);
         let same_key = own().find(|command| {
             command.args.get(1).is_some_and(|arg| arg == read || with_key(arg) == key)
         });
@@ -305,10 +306,11 @@ impl PlanParts {
 impl Fill {
     /// Adds parts, merging keys of the same form, so that they are written once.
     fn add(&mut self, parts: PlanParts) {
-        let same = |known: &PlanParts| {
-            known.sequence == parts.sequence && known.data.keys == parts.data.keys
-        };
-        if !self.parts.iter().any(same) {
+        if !self
+            .parts
+            .iter()
+            .any(|known| known.sequence == parts.sequence && known.data.keys == parts.data.keys)
+        {
             self.parts.push(parts);
         }
     }

@@ -257,9 +257,10 @@ impl PlanParts {
             self.data.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
         let fill = self.data.fill.iter().flatten();
         let commands = self.sequence.iter().chain(&self.setup).chain(fill);
-        let bytes =
-            |arg: &crate::Arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest));
-        let sent = commands.flat_map(|command| &command.args).map(bytes).max().unwrap_or(0);
+        let bytes_all = commands
+            .flat_map(|command| &command.args)
+            .map(|arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest)));
+        let sent = bytes_all.max().unwrap_or(0);
         // A fill without commands of its own writes values like the plan's.
         let filled = self.data.fill.as_ref().map_or(0, |_| largest.max(self.data.payload_bytes));
         sent.max(filled)
@@ -379,11 +380,12 @@ impl Plan {
     /// Returns whether a request is due in this span of the measured part; always true in a closed loop.
     #[must_use]
     pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
-        let due = |schedule: &Schedule| schedule.due_by(to_ns) - schedule.due_by(from_ns);
         let unlimited = |schedule: &Schedule| {
             schedule.unlimited().any(|span| span.start < to_ns && span.end > from_ns)
         };
-        self.load.pace.schedule().is_none_or(|s| self.own_rate_per_s(due(s)) >= 1.0 || unlimited(s))
+        self.load.pace.schedule().is_none_or(|s| {
+            self.own_rate_per_s(s.due_by(to_ns) - s.due_by(from_ns)) >= 1.0 || unlimited(s)
+        })
     }
 
     /// The requests of this share, to claim from.

@@ -9,9 +9,7 @@ use naming::{
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{
-    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, NodeReceiver, Piece, Plan, TAG,
-};
+use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, Piece, Plan, TAG};
 
 impl PlanParts {
     /// Number of receiving threads, beside the senders'; 0 without receivers.
@@ -236,15 +234,15 @@ fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
     refuse(delivery.prefix.ends_with(TAG), || {
         "deliver: in a cluster the numbers of places are hash tags".to_owned()
     })?;
-    let fits = |node_receiver: &NodeReceiver| {
-        let has_address = node_receiver.at.is_none_or(|number| (number as usize) < at.len());
-        let has_home = node_receiver.at.is_some() || !node_receiver.places.is_empty();
-        has_address && has_home && node_receiver.places.iter().all(|place| place < places)
-    };
     let by_place = || delivery.receivers_by_place();
     let is_whole = node_receivers.is_empty()
         || node_receivers.len() == *receivers as usize
-            && node_receivers.iter().all(fits)
+            && node_receivers.iter().all(|node_receiver| {
+                let has_address =
+                    node_receiver.at.is_none_or(|number| (number as usize) < at.len());
+                let has_home = node_receiver.at.is_some() || !node_receiver.places.is_empty();
+                has_address && has_home && node_receiver.places.iter().all(|place| place < places)
+            })
             && by_place().iter().min() == by_place().iter().max();
     refuse(is_whole, || {
         "deliver: receivers at the nodes of a cluster do not match places".to_owned()
@@ -293,7 +291,7 @@ fn has_one_message(command: &CommandSpec) -> bool {
     };
     let are_fixed = |args: &[Arg]| {
         let mut pieces = args.iter().flat_map(|arg| &arg.pieces);
-        let is_fixed = |piece: &Piece| {
+        pieces.all(|piece| {
             matches!(
                 piece,
                 Piece::Bytes(_)
@@ -302,8 +300,7 @@ fn has_one_message(command: &CommandSpec) -> bool {
                     | Piece::Message
                     | Piece::MessageNumber
             )
-        };
-        pieces.all(is_fixed)
+        })
     };
     let (before, behind) = (&command.args[..=at], &command.args[at + 1..]);
     !command.inline

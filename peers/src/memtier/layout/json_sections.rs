@@ -166,9 +166,10 @@ fn time_serie<'s>(
 /// Percentiles as keys: cut to six characters, as there, and in full where that would make two of them
 /// one.
 fn keys(percentiles: &[f64], digits: usize) -> Vec<String> {
-    let cut =
-        |percentile: &f64| format!("p{percentile:.digits$}").chars().take(6).collect::<String>();
-    let short: Vec<String> = percentiles.iter().map(cut).collect();
+    let short: Vec<String> = percentiles
+        .iter()
+        .map(|percentile| format!("p{percentile:.digits$}").chars().take(6).collect::<String>())
+        .collect();
     let is_unique = |key: &String| short.iter().filter(|other| *other == key).count() == 1;
     let keys = short.iter().zip(percentiles).map(|(key, percentile)| {
         if is_unique(key) { key.clone() } else { format!("p{percentile}") }

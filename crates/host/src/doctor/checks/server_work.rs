@@ -158,8 +158,9 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
                 .map_or(String::new(), |n| format!("; {} from before", logged(n)))
         )),
         (entries, Ok(threshold)) => {
-            let unknown = |reason| format!("an unknown number of entries ({reason})");
-            let entries = entries.map_or_else(unknown, logged) + &slowest(&server.slow_commands);
+            let entries = entries
+                .map_or_else(|reason| format!("an unknown number of entries ({reason})"), logged)
+                + &slowest(&server.slow_commands);
             let is_slow = server.slow_commands.iter().any(is_slow);
             Ok(match threshold {
                 ..=0 => Outcome::bad(format!("every command, {entries}"), why, mend),

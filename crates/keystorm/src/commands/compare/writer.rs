@@ -59,9 +59,10 @@ impl<'s> Writer<'s> {
 
     /// Writes warnings. In CSV and one-line layouts they are missing, and are in the JSON only.
     pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
-        let note = |text: &String| Block::Note(Tone::Warning, text.clone());
         if self.is_early {
-            self.text(|| warnings.iter().map(note).collect())?;
+            self.text(|| {
+                warnings.iter().map(|text| Block::Note(Tone::Warning, text.clone())).collect()
+            })?;
         }
         if matches!(self.output.format, "csv" | "quiet") {
             for warning in warnings {

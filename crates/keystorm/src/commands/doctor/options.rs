@@ -111,8 +111,9 @@ const CLIENT_OPTIONS: [&str; 7] =
 impl Options {
     /// Returns the options for a server, or for this machine alone.
     pub(super) fn of_server(mut self, matches: &ArgMatches) -> Result<Self, UsageError> {
-        let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        self.is_named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
+        self.is_named = ["target", "host", "port", "socket", "uri", "spawn"]
+            .iter()
+            .any(|name| matches.value_source(name) == Some(ValueSource::CommandLine));
         seconds_in("--seconds", self.seconds, 0.0..=SECONDS_MAX)?;
         if let Some(time) = self.intrinsic {
             seconds_in("--intrinsic", time, 0.2..=SECONDS_MAX)?;

@@ -93,8 +93,9 @@ impl Servers {
         let mut replica = Node::new(options)?;
         replica.follow(primary);
         replica.start(&self.program)?;
-        let in_step = |info: &str| info_field(info, "master_link_status") == Some("up");
-        replica.wait_for("is in step with its primary", &["INFO", "replication"], in_step)?;
+        replica.wait_for("is in step with its primary", &["INFO", "replication"], |info| {
+            info_field(info, "master_link_status") == Some("up")
+        })?;
         self.nodes.push(replica);
         Ok(())
     }

@@ -111,8 +111,9 @@ pub(super) fn read(
         servers.push(beside_job(program)?);
     }
     let strings = items.iter().any(|item| item.of == Type::String);
-    let memcached = |job: &Job| job.plans.first().is_some_and(|plan| plan.protocol.is_memcache());
-    if servers.iter().any(memcached) && !strings {
+    if servers.iter().any(|job| job.plans.first().is_some_and(|plan| plan.protocol.is_memcache()))
+        && !strings
+    {
         return Err(UsageError("memcached has strings only: add one, as string:100".to_owned()));
     }
     let several = servers.iter().find(|job| {

@@ -178,8 +178,9 @@ impl<'b> MemoryReader<'b> {
         let verb = if matches!(self.asked, Speaker::Resp(_)) { "DEL" } else { "delete" };
         let numbers: Vec<u64> = (0..below).collect();
         for numbers in numbers.chunks(BATCH_BYTES / 64) {
-            let delete = |number: &u64| vec![verb.as_bytes().to_vec(), Item::key(*number)];
-            let batch: Vec<Words> = numbers.iter().map(delete).collect();
+            let deletes =
+                numbers.iter().map(|number| vec![verb.as_bytes().to_vec(), Item::key(*number)]);
+            let batch: Vec<Words> = deletes.collect();
             match &mut self.asked {
                 // Some may never have been stored.
                 Speaker::Resp(client) => drop(client.ask_all(&batch)?),

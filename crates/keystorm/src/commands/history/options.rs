@@ -133,8 +133,9 @@ leave this open, for example because only the newest is off.";
 
 /// Returns whether a command line asks for a comparison with a baseline.
 pub(crate) fn is_asked(args: &[OsString]) -> bool {
-    let is_it = |word: &str| word == "--baseline" || word.starts_with("--baseline=");
-    args.iter().take_while(|word| *word != "--").any(|word| word.to_str().is_some_and(is_it))
+    args.iter().take_while(|word| *word != "--").any(|word| {
+        word.to_str().is_some_and(|word| word == "--baseline" || word.starts_with("--baseline="))
+    })
 }
 
 impl BaselineOptions {

@@ -55,8 +55,9 @@ fn block(block: &Block, width: usize, colour: bool) -> String {
 fn narrow_heads(table: &Table) -> Vec<String> {
     let columns = 0..table.columns.len();
     let length = |text: &str| escape(text).chars().count();
-    let widest = |at: usize| (0..table.rows.len()).map(|row| length(table.cell(row, at))).max();
-    let cells: Vec<usize> = columns.map(|at| widest(at).unwrap_or(0)).collect();
+    let cells: Vec<usize> = columns
+        .map(|at| (0..table.rows.len()).map(|row| length(table.cell(row, at))).max().unwrap_or(0))
+        .collect();
     let all: usize =
         table.columns.iter().zip(&cells).map(|(head, cell)| length(head).max(*cell) + 2).sum();
     let heads = table.columns.iter().zip(&cells).map(|(head, cell)| match escape(head) {

@@ -43,9 +43,10 @@ fn parts_of(word: &str, width: usize) -> Vec<String> {
     if word.chars().count() <= width {
         return vec![word.to_owned()];
     }
-    let chunks = |part: &str| -> Vec<String> {
-        let letters: Vec<char> = part.chars().collect();
-        letters.chunks(width).map(|chunk| chunk.iter().collect()).collect()
-    };
-    word.split_inclusive(['-', '/']).flat_map(chunks).collect()
+    word.split_inclusive(['-', '/'])
+        .flat_map(|part| -> Vec<String> {
+            let letters: Vec<char> = part.chars().collect();
+            letters.chunks(width).map(|chunk| chunk.iter().collect()).collect()
+        })
+        .collect()
 }

@@ -176,8 +176,9 @@ impl Bars<'_> {
     /// Draws the interval of a value across its bar, and returns its right end.
     fn draw_whisker(&mut self, low: f64, high: f64, middle: i32) -> i32 {
         let Span { from, to, .. } = self.layout.lengths;
-        let place = |v| self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to);
-        let [left, right] = [low, high].map(|v| self.axes.at(place(v), 0.0).0);
+        let [left, right] = [low, high].map(|v| {
+            self.axes.at(self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to), 0.0).0
+        });
         let (up, down) = (px(middle - 4 * FINE), px(middle + 4 * FINE));
         let _ = writeln!(
             self.over,

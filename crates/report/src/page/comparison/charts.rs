@@ -56,9 +56,10 @@ fn timelines(test: &ComparedTest) -> Vec<Chart> {
     if sides.is_empty() {
         return Vec::new();
     }
-    let band = |name: &str, band: Band| Band { name: format!("nothing succeeded: {name}"), ..band };
     let out = sides.iter().flat_map(|(name, run)| {
-        outages::bands(run).into_iter().map(move |found| band(name, found))
+        outages::bands(run)
+            .into_iter()
+            .map(move |found| Band { name: format!("nothing succeeded: {name}"), ..found })
     });
     let bands: Vec<Band> = out.collect();
     let charts = runs::overlaid(&sides);

@@ -108,8 +108,9 @@ pub(super) fn costs(question: &Question) -> Vec<Table> {
         }
         row("of one core", &|of| percent(of.cores()));
         row(unit.label(Metric::ClientCpu), &|of| figure(of, Metric::ClientCpu));
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-        row("memory (MB)", &|of| of.memory_bytes.map_or_else(dash, megabytes));
+        row("memory (MB)", &|of| {
+            of.memory_bytes.map_or_else(dash, |bytes: u64| format!("{:.1}", bytes as f64 / 1e6))
+        });
         let limit = format!("limit ({})", unit.per_second());
         row(&limit, &|of| of.limit.map_or_else(dash, |(limit, _)| grouped(limit)));
         row("of it used", &|of| percent(of.share_of_limit()));

@@ -207,8 +207,9 @@ pub(super) const SINGLE: &str = "Single runs are not ranked: without a confidenc
 
 /// Returns whether the page has a test of several sources, each with a single run.
 pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
-    let single = |test: &&Test<'_>| test.summary.run.repeat.is_none_or(|repeat| repeat.of < 2);
-    let singles: Vec<&Test<'_>> = tests.iter().filter(single).collect();
+    let single =
+        tests.iter().filter(|test| test.summary.run.repeat.is_none_or(|repeat| repeat.of < 2));
+    let singles: Vec<&Test<'_>> = single.collect();
     singles
         .iter()
         .any(|a| singles.iter().any(|b| a.source != b.source && a.summary.title == b.summary.title))
@@ -260,8 +261,9 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
         row.extend(latency_cells(&summary.response));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
-        let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));
-        row.extend([server_us, client_us].map(|us| cost(us).unwrap_or("–".to_owned())));
+        row.extend([server_us, client_us].map(|us| {
+            us.map(|us| Unit::Nanoseconds.show_even(us * 1e3)).unwrap_or("–".to_owned())
+        }));
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("unknown").to_owned());
         if is_disturbed(summary.run) {
             table.faint.push(table.rows.len());

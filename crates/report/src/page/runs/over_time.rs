@@ -127,8 +127,9 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
         Axis::log(words(run).response, Unit::Nanoseconds),
     );
     let figures = groups.iter().map(|group| {
-        let figures = |of: Latency| [of.quantile_ns(0.5), of.quantile_ns(0.99), of.max_ns()];
-        group.response().map_or([None; 3], figures)
+        group
+            .response()
+            .map_or([None; 3], |of| [of.quantile_ns(0.5), of.quantile_ns(0.99), of.max_ns()])
     });
     let figures: Vec<[Option<u64>; 3]> = figures.collect();
     for (at, name) in ["median", "99th percentile", "max"].into_iter().enumerate() {

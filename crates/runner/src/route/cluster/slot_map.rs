@@ -261,8 +261,9 @@ impl SlotMap {
             ReadFrom::Nearest => {
                 node.turn = node.turn.wrapping_add(1);
                 let node = &self.nodes[usize::from(master)];
-                let answers = |number: u16| &self.nodes[usize::from(number)].answers;
-                return nearest::choose(master, &node.replicas, node.turn, answers);
+                return nearest::choose(master, &node.replicas, node.turn, |number: u16| {
+                    &self.nodes[usize::from(number)].answers
+                });
             }
             ReadFrom::All => 1,
             ReadFrom::Replicas | ReadFrom::Masters => 0,
@@ -276,8 +277,9 @@ impl SlotMap {
     pub(crate) fn find(&mut self, host: &str, port: u16, from: u16) -> Option<u16> {
         let from = self.node(from);
         let host = if host.is_empty() { from.host.as_str() } else { host };
-        let named = |known: &NodeSlots| known.host == host && known.address.port() == port;
-        if let Some(number) = self.nodes.iter().position(named) {
+        if let Some(number) =
+            self.nodes.iter().position(|known| known.host == host && known.address.port() == port)
+        {
             return Some(number as u16);
         }
         let ip: IpAddr = match host.parse() {

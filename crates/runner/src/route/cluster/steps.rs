@@ -27,14 +27,16 @@ impl Route for Cluster<'_> {
     fn places(&self, connections: u32) -> Vec<RouteState> {
         let used = self.map.used();
         if self.shared.queues.has_clients() {
-            let of = |client| used.iter().map(move |node| RouteState::new(*node, client));
-            return (0..connections).flat_map(of).collect();
+            return (0..connections)
+                .flat_map(|client| used.iter().map(move |node| RouteState::new(*node, client)))
+                .collect();
         }
         let mut given = vec![0u64; used.len()];
         let mut place = |_| {
             let of = |n: &usize| [given[*n], u64::from(self.map.weight(used[*n]))];
-            let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
-            let next = (0..used.len()).min_by(fewer).unwrap_or(0);
+            let next = (0..used.len())
+                .min_by(|a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b)))
+                .unwrap_or(0);
             given[next] += 1;
             RouteState::new(used[next], 0)
         };

@@ -76,8 +76,9 @@ impl Route for DirectRoute<'_> {
 
     fn places(&self, connections: u32) -> Vec<u16> {
         let servers = self.addresses.len() as u64;
-        let place = |n| ((self.first_connection + u64::from(n)) % servers) as u16;
-        (0..connections).map(place).collect()
+        (0..connections)
+            .map(|n| ((self.first_connection + u64::from(n)) % servers) as u16)
+            .collect()
     }
 
     fn address(&self, place: &u16) -> Cow<'_, Address> {
