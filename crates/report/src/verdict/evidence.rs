@@ -216,10 +216,9 @@ impl Evidence {
         let busiest = busiest(&watched.servers, load_s);
         let throttled =
             if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
+        let own = |w: &WorkerUse| ThreadUse::new(w.busy(), w.waiting(), throttled);
         let workers = measurement.workers.iter().enumerate();
-        let workers = workers
-            .filter(|(_, worker)| worker.wall_ns > 0)
-            .map(|(n, w)| (n, ThreadUse::new(w.busy(), w.waiting(), throttled)));
+        let workers = workers.filter(|(_, worker)| worker.wall_ns > 0).map(|(n, w)| (n, own(w)));
         let client = workers.max_by(|(_, a), (_, b)| a.taken().total_cmp(&b.taken()));
         let connections = &total.connections;
         let failures = Failures::from_measurement(measurement);

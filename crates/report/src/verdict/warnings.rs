@@ -255,9 +255,8 @@ pub(super) fn others(
     let receivers = plan.delivery.as_ref().map_or(&[][..], |d| d.kind.receiver_commands());
     // A replica in a cluster executes the commands of its master, not of a client.
     let clustered = plan.target.cluster.is_some();
-    let clients_of =
-        watched.servers.iter().filter(|server| !(clustered && server.replica == Some(true)));
-    for command in clients_of.flat_map(|s| &s.by_command) {
+    let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
+    for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
         if HOUSEKEEPING.contains(&name) || receivers.contains(&name) {
             // Our own queries of the server are among them, even if the load sends the same command.
