@@ -144,17 +144,16 @@ fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine
 }
 
 /// The line of an experiment, with the words after `connect` as options; unchanged without that word.
-pub(crate) fn hoisted(line: TypedLine, takes_also: impl Fn(&str) -> Option<Arity>) -> TypedLine {
+pub(crate) fn hoisted(
+    mut line: TypedLine,
+    takes_also: impl Fn(&str) -> Option<Arity>,
+) -> TypedLine {
     if line.rest.first().is_none_or(|word| word != WORD) {
         return line;
     }
     let vocabulary = run::vocabulary();
-    let TypedLine { mut options, mut rest } = line;
-    let behind = TypedLine::parse(rest.split_off(1), |name| {
-        takes_also(name).or_else(|| takes_of(&vocabulary, name))
-    });
-    options.extend(behind.options);
-    complete(TypedLine { options, rest: behind.rest }, &vocabulary, false)
+    line.take_words(1, |name| takes_also(name).or_else(|| takes_of(&vocabulary, name)));
+    complete(line, &vocabulary, false)
 }
 
 /// The words of a run for those of an experiment that name it so; others as they are.
@@ -168,11 +167,7 @@ pub(crate) fn words(
     let vocabulary = run::vocabulary();
     let line =
         TypedLine::parse(args, |name| takes_also(name).or_else(|| takes_of(&vocabulary, name)));
-    if line.rest.first().is_some_and(|word| word == WORD) {
-        hoisted(line, takes_also).words()
-    } else {
-        line.words()
-    }
+    hoisted(line, takes_also).words()
 }
 
 #[cfg(test)]

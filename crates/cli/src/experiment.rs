@@ -80,24 +80,13 @@ pub fn with_words<O: Parser>(
 /// The words of the options, and the other words.
 fn words_apart(own: &Command, args: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
     let of_run = run::vocabulary();
-    let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
-    loop {
-        let TypedLine { options: some, mut rest } = TypedLine::parse(left, |name| {
-            named(own, name).or_else(|| named(&of_run, name)).map(takes)
-        });
-        options.extend(some);
-        if rest.is_empty() {
-            break;
-        }
-        let word = rest.remove(0);
-        if word == "--" {
-            words.extend(rest);
-            break;
-        }
-        words.push(word);
-        left = rest;
+    let find = |name: &str| named(own, name).or_else(|| named(&of_run, name)).map(takes);
+    let (mut line, mut words) = (TypedLine::parse(args, find), Vec::new());
+    while line.rest.first().is_some_and(|word| word != "--") {
+        words.extend(line.take_words(1, find));
     }
-    (TypedLine { options, rest: Vec::new() }.words(), words)
+    words.extend(std::mem::take(&mut line.rest).into_iter().skip(1));
+    (line.words(), words)
 }
 
 /// Splits a command line in which a delivery or the word `connect` may follow the options.

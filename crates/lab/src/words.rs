@@ -88,6 +88,17 @@ impl TypedLine {
         Self { options, rest: args.collect() }
     }
 
+    /// Takes the first words of the rest, where further options and words follow them.
+    pub fn take_words(
+        &mut self,
+        count: usize,
+        takes: impl Fn(&str) -> Option<Arity>,
+    ) -> Vec<OsString> {
+        let behind = Self::parse(self.rest.split_off(count), takes);
+        self.options.extend(behind.options);
+        std::mem::replace(&mut self.rest, behind.rest)
+    }
+
     /// The words again.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {

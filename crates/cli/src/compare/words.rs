@@ -13,23 +13,18 @@ use super::arguments::explained;
 /// Splits the words before the command into names of servers or files, and the others. The first two words that
 /// are not options are names in any case; further ones only if they can be nothing else.
 pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec<OsString>) {
-    let mut words = args.clone();
-    let (mut sides, mut options) = (Vec::new(), Vec::new());
-    loop {
-        let TypedLine { options: given, rest } = TypedLine::parse(words, takes);
-        options.extend(given);
-        let is_side = |word: &OsString| word != "--" && (sides.len() < 2 || names_a_server(word));
-        if sides.len() < SIDES_MAX && rest.first().is_some_and(is_side) {
-            let mut rest = rest.into_iter();
-            sides.extend(rest.next());
-            words = rest.collect();
-            continue;
-        }
-        return match sides.len() {
-            // Fewer than two: the parser of the line reports the error.
-            0 | 1 => (None, args),
-            _ => (Some(sides), TypedLine { options, rest }.words()),
-        };
+    let (mut line, mut sides) = (TypedLine::parse(args.clone(), takes), Vec::new());
+    while let Some(word) = line.rest.first()
+        && sides.len() < SIDES_MAX
+        && word != "--"
+        && (sides.len() < 2 || names_a_server(word))
+    {
+        sides.extend(line.take_words(1, takes));
+    }
+    match sides.len() {
+        // Fewer than two: the parser of the line reports the error.
+        0 | 1 => (None, args),
+        _ => (Some(sides), line.words()),
     }
 }
 

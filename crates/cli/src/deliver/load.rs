@@ -43,27 +43,27 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
 /// # Errors
 /// Returns an error if there is no such kind, or a word is no option.
 pub(crate) fn hoisted(
-    line: TypedLine,
+    mut line: TypedLine,
     takes_also: impl Fn(&str) -> Option<Arity>,
 ) -> Result<TypedLine, UsageError> {
     if kind_of(&line.rest)?.is_none() {
         return Ok(line);
     }
-    let TypedLine { mut options, mut rest } = line;
-    let behind =
-        TypedLine::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
-    let known = |name: &str| takes_also(name).or_else(|| takes(name)).is_some();
-    if let Some(given) = behind.options.iter().find(|given| !known(&given.name)) {
+    let takes = |name: &str| takes_also(name).or_else(|| takes(name));
+    let in_front = line.options.len();
+    let kind = line.take_words(2, takes);
+    let mut behind = line.options[in_front..].iter();
+    if let Some(given) = behind.find(|given| takes(&given.name).is_none()) {
         return Err(suggestions::no_option(&given.name, &command(), &run::vocabulary()));
     }
-    if let Some(word) = behind.rest.first() {
+    if let Some(word) = line.rest.first() {
         let word = shell_words::quote(&word.to_string_lossy()).into_owned();
         return Err(UsageError(format!(
             "unexpected word {word}: deliver has commands of its own; see keystorm deliver --help"
         )));
     }
-    options.extend(behind.options);
-    Ok(TypedLine { options, rest })
+    line.rest = kind;
+    Ok(line)
 }
 
 /// The delivery that a command line names, if it names one.
