@@ -9,9 +9,10 @@ use clap::{Arg, Command};
 use lab::words::TypedOption;
 use lab::{Arity, TypedLine};
 use naming::{
-    BURST, CLUSTER, CONNECT, IDLE, KEEP_ALIVE, MIX, NAME, ON_ERROR, OptionId, PIPELINE, PROBE,
-    PROTOCOL, RATE, RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, TESTS, URI, WINDOW,
-    WORKLOAD,
+    ARRIVALS, BURST, CLOSE, CLUSTER, CONNECT, CONNECTIONS, DEADLINE, DURATION, HTML, IDLE, JSON,
+    KEEP_ALIVE, MIX, NAME, ON_ERROR, OPEN_FOR, OptionId, PIPELINE, PROBE, PROTOCOL, RATE,
+    RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, SLO, SOURCE_IP, TESTS, THREADS, TIMEOUT,
+    URI, WINDOW, WORKLOAD,
 };
 
 use super::experiment::line::{names_length, takes_of};
@@ -34,23 +35,23 @@ run. What is sent is PING, or the command at the end of the line.";
 const EXAMPLES: &str = include_str!("../help/connect.txt").trim_ascii_end();
 
 /// Options that its own page shows.
-const SHOWN: [&str; 16] = [
-    "rate",
-    "burst",
-    "arrivals",
-    "open_for",
-    "close",
-    "connections",
-    "requests",
-    "duration",
-    "timeout",
-    "deadline",
-    "probe",
-    "threads",
-    "source_ip",
-    "slo",
-    "html",
-    "json",
+const SHOWN: [OptionId; 16] = [
+    RATE,
+    BURST,
+    ARRIVALS,
+    OPEN_FOR,
+    CLOSE,
+    CONNECTIONS,
+    REQUESTS,
+    DURATION,
+    TIMEOUT,
+    DEADLINE,
+    PROBE,
+    THREADS,
+    SOURCE_IP,
+    SLO,
+    HTML,
+    JSON,
 ];
 
 /// Options of a run that the help leaves out.
@@ -110,9 +111,12 @@ fn own_page() -> Command {
         "keystorm connect --help all", "keystorm help connections"
     );
     let run = run::vocabulary();
-    let shown = SHOWN.iter().filter_map(|id| run.get_arguments().find(|arg| arg.get_id() == id));
+    let shown = SHOWN.iter().filter_map(|option| {
+        run.get_arguments().find(|arg| arg.get_id().as_str() == option.field())
+    });
     // Options that are shown name others that are not.
-    let others = run.get_arguments().filter(|arg| !SHOWN.contains(&arg.get_id().as_str()));
+    let others =
+        run.get_arguments().filter(|arg| !OptionId::any_has(&SHOWN, arg.get_id().as_str()));
     let shown = shown.map(|arg| arg.clone().hide(false));
     let all: Vec<Arg> = shown.chain(others.map(|arg| arg.clone().hide(true))).collect();
     base().args(all).after_help(format!("{EXAMPLES}\n\n{more}"))

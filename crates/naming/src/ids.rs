@@ -19,7 +19,7 @@ macro_rules! options {
 // One without a word is written as its field.
 options! {
     HOST = "-h", PORT = "-p", SOCKET = "-s", URI = "-u", PASSWORD = "-a", RESP3 = "-3", CONNECTIONS = "-c",
-    REQUESTS = "-n", PIPELINE = "-P", RATE = "--rps", KEEP_ALIVE = "-k", JOIN = "--set join",
+    REQUESTS = "-n", REPEATS = "--repeat", SETTINGS = "--set", PIPELINE = "-P", RATE = "--rps", KEEP_ALIVE = "-k", JOIN = "--set join",
     CONNECT_SPACING = "--set connect-spacing", REQUESTS_PER_CONNECTION = "--set requests-per-connection",
     RENEW = "--set renew", RECONNECT_WAIT = "--set reconnect-wait", RECONNECT_TRIES = "--set reconnect-tries",
     RECONNECT_TIMEOUT = "--set reconnect-timeout", TESTS = "-t", KEY_RANGE = "-r",

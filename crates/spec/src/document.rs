@@ -4,6 +4,10 @@ use std::sync::OnceLock;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
+use naming::{
+    IDLE, MIX, NAME, OptionId, PHASE, REPEAT, REPEATS, REPLAY, SETTINGS, SHARD, START_AT,
+    STDIN_ARG, WORKLOAD, YES,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,27 +18,12 @@ use crate::write::{PrintedOption, given_fields, key, vocabulary};
 /// Values of options, by their keys.
 pub type Fields = Map<String, Value>;
 
-/// Options of a load that no workload file says, by the names of their fields.
-const COMMAND_LINE_OPTIONS: [&str; 14] = [
-    // Part of which run this process is.
-    "shard",
-    "start_at",
-    "repeat",
-    "repeats",
-    "idle",
-    "name",
-    // A file has keys for each.
-    "settings",
-    "command",
-    // The file itself.
-    "workload",
-    "phase",
-    // Consent, which only who types the line can give.
-    "yes",
-    // Operations decide it; and a file needs no standard input, nor another file.
-    "mix",
-    "stdin_arg",
-    "replay",
+/// Options of a load that no workload file says: the part of which run a process is; options for which a file has keys
+/// of its own, or that name the file; consent, which only who types the line can give; and what operations decide, or
+/// takes another file.
+const COMMAND_LINE_OPTIONS: [OptionId; 13] = [
+    SHARD, START_AT, REPEAT, REPEATS, IDLE, NAME, SETTINGS, WORKLOAD, PHASE, YES, MIX, STDIN_ARG,
+    REPLAY,
 ];
 
 /// The options that a workload file may say, in the order of the help.
@@ -42,7 +31,9 @@ pub fn options_of_files() -> impl Iterator<Item = &'static Arg> {
     static ALL: OnceLock<Command> = OnceLock::new();
     ALL.get_or_init(vocabulary).get_arguments().filter(|option| {
         let is_of_load = !matches!(option.get_help_heading(), Some("Server" | "TLS"));
-        is_of_load && !COMMAND_LINE_OPTIONS.contains(&option.get_id().as_str())
+        is_of_load
+            && !option.is_positional()
+            && !OptionId::any_has(&COMMAND_LINE_OPTIONS, option.get_id().as_str())
     })
 }
 

@@ -42,7 +42,7 @@ const TARGET_OPTIONS: [OptionId; 13] = [
 /// Returns whether a key is that of an option that says where a server is, who logs in, or by which certificates.
 #[must_use]
 pub fn is_of_target(key: &str) -> bool {
-    TARGET_OPTIONS.iter().any(|option| option.field().replace('_', "-") == key)
+    TARGET_OPTIONS.iter().any(|option| option.key() == key)
 }
 
 /// The options of `--set`, by their long names: rarely typed ones, which other tools' command lines need.

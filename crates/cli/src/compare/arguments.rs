@@ -1,5 +1,9 @@
 //! The options of `keystorm compare` that a run lacks, and the text of its help.
 
+use naming::{
+    CALLED, CLOCK, HDR, HOST, IDLE, KEEP, OptionId, PORT, PRINT_PLAN, PRINT_WORKLOAD, PROBE,
+    REPEAT, SHARD, SOCKET, SPAWN, START_AT, URI,
+};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser};
@@ -31,29 +35,19 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
 const EXAMPLES: &str = include_str!("../../help/compare.txt").trim_ascii_end();
 
 /// Options of servers of different protocols.
-pub(super) const TERMS_OPTIONS: [&str; 2] = ["tables", "cores"];
+pub(super) const TERMS_OPTIONS: [OptionId; 2] =
+    [OptionId::of_field("tables"), OptionId::of_field("cores")];
 /// Maximum number of cores of servers: each core gets a process.
 const CORES_MAX: u32 = 256;
 /// Options that the help has behind `--slo`.
 const BEHIND_SLO: [&str; 7] =
     ["inconclusive", "disturbed", "name_a", "name_b", "budget", "until_sure", "sure_within"];
 /// Options that the servers named by the first words replace.
-pub(super) const SERVER_OPTIONS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
+pub(super) const SERVER_OPTIONS: [OptionId; 5] = [HOST, PORT, SOCKET, URI, SPAWN];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
 /// Options that work with one server only.
-pub(super) const SINGLE_SERVER_OPTIONS: [&str; 11] = [
-    "probe",
-    "clock",
-    "hdr",
-    "keep",
-    "idle",
-    "repeat",
-    "start_at",
-    "shard",
-    "print_plan",
-    "print_workload",
-    "called",
-];
+pub(super) const SINGLE_SERVER_OPTIONS: [OptionId; 11] =
+    [PROBE, CLOCK, HDR, KEEP, IDLE, REPEAT, START_AT, SHARD, PRINT_PLAN, PRINT_WORKLOAD, CALLED];
 
 // Options that a run lacks. (A doc comment would become what the command is about.)
 #[derive(Debug, Args)]
@@ -136,7 +130,7 @@ pub(super) fn record_args() -> Vec<Arg> {
 pub(super) fn explained(run: Command) -> Command {
     let refused = |arg: &Arg| {
         let id = arg.get_id().as_str();
-        SINGLE_SERVER_OPTIONS.contains(&id) || SERVER_OPTIONS.contains(&id)
+        OptionId::any_has(&SINGLE_SERVER_OPTIONS, id) || OptionId::any_has(&SERVER_OPTIONS, id)
     };
     let run = run
         .about(ABOUT)

@@ -1,5 +1,6 @@
 //! Parts that all kinds of sides have in common: the load where none is given, blocks, refusals.
 
+use naming::{CPUS, ON, OptionId, SERVER_CPUS};
 use workload::{Plan, PlanParts, Target};
 
 use super::super::UsageError;
@@ -26,7 +27,7 @@ pub(super) fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
 /// names CPUs or other clients.
 pub(super) fn places(typed: &ParsedArgs, words: &[Word]) -> bool {
     let own = words.iter().all(|word| matches!(word, Word::Program { .. }));
-    own && !typed.typed().any(|id| ["cpus", "server_cpus", "on"].contains(&id))
+    own && !typed.typed().any(|id| OptionId::any_has(&[CPUS, SERVER_CPUS, ON], id))
 }
 
 /// Returns how many blocks there are, in each of which every server runs twice.
@@ -38,8 +39,12 @@ pub(super) fn usage<T>(text: &str) -> Result<T, UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-pub(super) fn refuse(typed: &ParsedArgs, options: &[&str], why: &str) -> Result<(), UsageError> {
-    match typed.typed().find(|id| options.contains(id)) {
+pub(super) fn refuse(
+    typed: &ParsedArgs,
+    options: &[OptionId],
+    why: &str,
+) -> Result<(), UsageError> {
+    match typed.typed().find(|id| OptionId::any_has(options, id)) {
         Some(id) => usage(&format!("{} {why}", typed.written(id))),
         None => Ok(()),
     }

@@ -4,7 +4,11 @@ use std::ffi::OsString;
 
 use clap::FromArgMatches;
 use lab::terms::{ComparisonTerms, Side, TermKind, Test};
-use naming::FILL;
+use naming::{
+    CLEAN, CLUSTER, CPUS, DATASET, DBNUM, ENABLE_TRACKING, FAIL_ON_MISS, FILL, FILL_WITH,
+    KEEP_ALIVE, NO_TOUCH, ON, OptionId, RATE, SERVER_CPUS, SPAWN_ARGS, STDIN_ARG, THREADS, VERIFY,
+    WORKLOAD,
+};
 use workload::{Arg, Piece, Plan, PlanParts};
 
 use super::super::run::ParsedArgs;
@@ -25,29 +29,29 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(OptionId, &str); 14] = [
     (
-        "spawn_args",
+        SPAWN_ARGS,
         "would apply to servers of different kinds; write the arguments after each program, as \
          one word: 'memcached -m 4096'",
     ),
-    ("fill_with", "is not needed: every key is stored before it is read"),
-    ("clean", "works with one protocol only"),
-    ("verify", "works with one protocol only"),
-    ("fail_on_miss", "works with one protocol only"),
-    ("workload", "works with one protocol only; use a command, or a mix of get, set and mget"),
-    ("dataset", "works with one protocol only"),
-    ("stdin_arg", "reads standard input, which several runs cannot share"),
-    ("on", "works with one protocol only: this uses the same client for both"),
+    (FILL_WITH, "is not needed: every key is stored before it is read"),
+    (CLEAN, "works with one protocol only"),
+    (VERIFY, "works with one protocol only"),
+    (FAIL_ON_MISS, "works with one protocol only"),
+    (WORKLOAD, "works with one protocol only; use a command, or a mix of get, set and mget"),
+    (DATASET, "works with one protocol only"),
+    (STDIN_ARG, "reads standard input, which several runs cannot share"),
+    (ON, "works with one protocol only: this uses the same client for both"),
     (
-        "cluster",
+        CLUSTER,
         "does not exist in memcached; use several processes, as the per-machine table \
         does",
     ),
-    ("dbnum", "does not exist in memcached"),
-    ("enable_tracking", "does not exist in memcached"),
-    ("no_touch", "does not exist in memcached"),
-    ("keep_alive", "works with one protocol only"),
+    (DBNUM, "does not exist in memcached"),
+    (ENABLE_TRACKING, "does not exist in memcached"),
+    (NO_TOUCH, "does not exist in memcached"),
+    (KEEP_ALIVE, "works with one protocol only"),
 ];
 
 /// Returns the compared sides, and the job of the other options.
@@ -58,7 +62,7 @@ pub(super) fn sides(
 ) -> Result<(Sides, Job), UsageError> {
     refuse(
         typed,
-        &["rate"],
+        &[RATE],
         "needs no tables: the latency table chooses its own rates; add --slo for a decision at one rate",
     )?;
     let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
@@ -67,14 +71,14 @@ pub(super) fn sides(
         .map_err(|_| UsageError("the tables of equal terms compare two servers".to_owned()))?;
     let TermsOptions { tables, cores } = TermsOptions::from_arg_matches(typed.matches())
         .map_err(|error| UsageError(error.to_string()))?;
-    let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
+    let given = |options: &[OptionId]| typed.typed().any(|id| OptionId::any_has(options, id));
     let terms = ComparisonTerms {
         sides,
         tests,
         kinds: if tables.is_empty() { TermKind::ALL.to_vec() } else { tables },
         cores: cores.map(|cores| cores as usize),
-        threads_given: given(&["threads"]),
-        cpus_given: given(&["cpus", "server_cpus"]),
+        threads_given: given(&[THREADS]),
+        cpus_given: given(&[CPUS, SERVER_CPUS]),
     };
     Ok((Sides::Terms(Box::new(TermsSides { terms, blocks: blocks(typed) })), job))
 }

@@ -123,7 +123,7 @@ fn job_of(
 ) -> Result<Job, UsageError> {
     let source = &workload.source;
     let mut settings = workload.settings_of(phase);
-    let is_fixed = |id: &str| phase.every_key && FILL_EXCLUDES.contains(&&*key(id));
+    let is_fixed = |id: &str| phase.every_key && OptionId::any_has(&FILL_EXCLUDES, id);
     let kept: Vec<&str> = typed.typed().filter(|id| !is_fixed(id)).collect();
     kept.iter().for_each(|id| settings.remove_for(&key(id)));
     let at = |named, why: Text| located(workload, phase, &settings, &kept, named, &why);
@@ -134,7 +134,7 @@ fn job_of(
     let mut options = typed.options()?;
     let mut values = settings.values();
     if phase.every_key {
-        values.extend(FILL_EXCLUDES.map(|key| (key.to_owned(), Value::Null)));
+        values.extend(FILL_EXCLUDES.map(|option| (option.key(), Value::Null)));
     }
     options.spec.set(&values).map_err(|error| placed(error.to_string().into()))?;
     options.spec.check_relations().map_err(|error| {
@@ -294,7 +294,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         UsageError(format!("--print-workload: {error}, and a workload file must be UTF-8"))
     })?;
     for phase in workload.phases.iter_mut() {
-        let is_fixed = |key: &str| phase.every_key && FILL_EXCLUDES.contains(&key);
+        let is_fixed = |key: &str| phase.every_key && FILL_EXCLUDES.iter().any(|o| o.key() == key);
         let others = own.iter().map(|(key, _)| key).filter(|key| !is_fixed(key));
         others.for_each(|key| phase.settings.remove_for(key));
     }

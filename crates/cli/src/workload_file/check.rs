@@ -93,7 +93,9 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
         return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     if phase.every_key {
-        let mut own = FILL_EXCLUDES.iter().filter_map(|key| Some((key, phase.settings.get(key)?)));
+        let mut own = FILL_EXCLUDES
+            .iter()
+            .filter_map(|option| Some((option.key(), phase.settings.get(&option.key())?)));
         if let Some((key, set)) = own.next() {
             let why = format!(
                 "{key} cannot be combined with every-key, which uses every key once, in order and \

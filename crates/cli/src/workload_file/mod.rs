@@ -254,7 +254,7 @@ impl Workload {
     pub(super) fn settings_of(&self, phase: &Phase) -> Settings {
         let mut settings = self.settings.clone();
         if self.load_of(phase).is_some() {
-            settings.remove_all(&["tests"]);
+            settings.remove_all(&[naming::TESTS]);
         }
         if phase.every_key {
             settings.remove_all(&FILL_EXCLUDES);

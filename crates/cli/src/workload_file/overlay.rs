@@ -2,34 +2,38 @@
 
 use std::collections::BTreeMap;
 
+use naming::{
+    ARRIVALS, CLEAN, DURATION, FAIL_ON_MISS, FILL, FILL_WITH, HIT_RATIO, JOIN, KEY_DIST, KEYS_BY,
+    OptionId, PER_CONNECTION, RATE, REQUESTS, SEQUENTIAL, TIME_LIMIT, VERIFY, WARMUP,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use spec::LoadSpec;
 use spec::document::{Fields, option_of_files, options_of_files};
 use spec::write::key;
 
-/// Pairs of options that exclude each other, by their keys: the last one set counts.
-const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
+/// Pairs of options that exclude each other: the last one set counts.
+const EXCLUSIVE: [[OptionId; 2]; 2] = [[REQUESTS, DURATION], [KEY_DIST, SEQUENTIAL]];
 
-/// Options that a phase of every key decides itself, by their keys.
-pub(crate) const FILL_EXCLUDES: [&str; 17] = [
-    "fill",
-    "fill-with",
-    "clean",
-    "hit-ratio",
-    "verify",
-    "fail-on-miss",
-    "requests",
-    "duration",
-    "warmup",
-    "rate",
-    "arrivals",
-    "key-dist",
-    "sequential",
-    "per-connection",
-    "time-limit",
-    "keys-by",
-    "join",
+/// Options that a phase of every key decides itself.
+pub(crate) const FILL_EXCLUDES: [OptionId; 17] = [
+    FILL,
+    FILL_WITH,
+    CLEAN,
+    HIT_RATIO,
+    VERIFY,
+    FAIL_ON_MISS,
+    REQUESTS,
+    DURATION,
+    WARMUP,
+    RATE,
+    ARRIVALS,
+    KEY_DIST,
+    SEQUENTIAL,
+    PER_CONNECTION,
+    TIME_LIMIT,
+    KEYS_BY,
+    JOIN,
 ];
 
 /// A value of an option, and its position in the file.
@@ -70,8 +74,8 @@ impl Settings {
     }
 
     /// Returns the key of an option that is given and excludes this one.
-    pub(crate) fn contradiction(&self, key: &str) -> Option<&'static str> {
-        other(key).filter(|other| self.0.contains_key(*other))
+    pub(crate) fn contradiction(&self, key: &str) -> Option<String> {
+        other(key).filter(|other| self.0.contains_key(other))
     }
 
     /// Sets an option, and removes the one that it excludes.
@@ -80,14 +84,15 @@ impl Settings {
         self.0.insert(key.to_owned(), assignment);
     }
 
-    /// Removes the options of these keys.
-    pub(crate) fn remove_all(&mut self, keys: &[&str]) {
-        self.0.retain(|key, _| !keys.contains(&&**key));
+    /// Removes these options.
+    pub(crate) fn remove_all(&mut self, options: &[OptionId]) {
+        options.iter().for_each(|option| drop(self.0.remove(&option.key())));
     }
 
     /// Removes an option and the one that it excludes.
     pub(crate) fn remove_for(&mut self, key: &str) {
-        self.remove_all(&[key, other(key).unwrap_or(key)]);
+        self.0.remove(key);
+        other(key).and_then(|other| self.0.remove(&other));
     }
 
     /// Returns these options, overridden by others.
@@ -110,9 +115,10 @@ impl Serialize for Settings {
 }
 
 /// The key of the option that excludes this one, if there is one.
-fn other(key: &str) -> Option<&'static str> {
-    let pair = EXCLUSIVE.iter().find(|pair| pair.contains(&key))?;
-    pair.iter().find(|one| **one != key).copied()
+fn other(key: &str) -> Option<String> {
+    let mut pairs = EXCLUSIVE.iter().map(|pair| pair.map(OptionId::key));
+    let pair = pairs.find(|pair| pair.iter().any(|one| one == key))?;
+    pair.into_iter().find(|one| one != key)
 }
 
 #[cfg(test)]
@@ -133,7 +139,7 @@ mod tests {
         let both = common.overlaid(&given(&[("duration", "1s".into()), ("size", 4.into())]));
         let of_both = [("key-dist", "zipf".into()), ("duration", "1s".into()), ("size", 4.into())];
         assert_eq!(both, given(&of_both));
-        assert_eq!(both.contradiction("requests"), Some("duration"));
+        assert_eq!(both.contradiction("requests"), Some("duration".to_owned()));
         let sequential = both.overlaid(&given(&[("sequential", true.into())]));
         assert_eq!(sequential.get("key-dist"), None);
     }
