@@ -18,7 +18,7 @@ use naming::{
 use spec::LoadSpec;
 
 pub use self::output::{ExperimentOptions, LiveOption};
-use super::deliver::delivery_load;
+use super::deliver::message_load;
 use super::front::{command, with_options, with_those_of_one_run};
 use super::run::{self, ParsedArgs};
 use super::suggestions::named;
@@ -89,7 +89,7 @@ fn words_apart(own: &Command, args: Vec<OsString>) -> (Vec<OsString>, Vec<OsStri
     (line.words(), words)
 }
 
-/// Splits a command line in which a delivery or the word `connect` may follow the options.
+/// Splits a command line in which `deliver` or `connect` may follow the options.
 fn split(
     own: &Command,
     args: Vec<OsString>,
@@ -151,7 +151,7 @@ fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError
         .map_err(|_| UsageError(format!("see {experiment} --help")))
 }
 
-/// Reads arguments as [`ParsedArgs::read`] does; a delivery may follow the options.
+/// Reads arguments as [`ParsedArgs::read`] does; `deliver` or `connect` may follow the options.
 ///
 /// # Errors
 /// Returns an error if they make no sense.
@@ -162,7 +162,7 @@ pub(super) fn read_load(
     takes: impl Fn(&str) -> Option<Arity>,
 ) -> Result<Result<ParsedArgs, Intent>, UsageError> {
     let args = connect::words(args, &takes);
-    let Some(load) = delivery_load(&args, takes)? else { return ParsedArgs::read(name, own, args) };
+    let Some(load) = message_load(&args, takes)? else { return ParsedArgs::read(name, own, args) };
     let read = ParsedArgs::read(name, own, load.words)?;
     Ok(read.map(|typed| typed.with_receivers(load.finish)))
 }

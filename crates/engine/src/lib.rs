@@ -28,7 +28,7 @@ use std::{fmt, io};
 
 #[cfg(unix)]
 pub use epoll::Epoll;
-pub use scripted::{Delivery, Script, ScriptedEngine};
+pub use scripted::{Script, ScriptedEngine, ScriptedEvent};
 pub use socket::{Address, ConnectOptions, unix_address};
 pub use socket2::Socket;
 #[cfg(unix)]

@@ -11,12 +11,12 @@ use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 
 /// The server's part.
 pub trait Script {
-    /// Called when a client connects to this address. Returns the deliveries, of which the first is the
-    /// answer: [`Delivery::Accept`] or [`Delivery::Fail`].
-    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)>;
+    /// Called when a client connects to this address. Returns the events, of which the first is the
+    /// answer: [`ScriptedEvent::Accept`] or [`ScriptedEvent::Fail`].
+    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, ScriptedEvent)>;
 
-    /// Called when bytes were sent. Returns deliveries with their times, each at or after `now_ns`.
-    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
+    /// Called when bytes were sent. Returns events with their times, each at or after `now_ns`.
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)>;
 
     /// Returns the time at which a client that would wake up at `now_ns` continues: later if the script has
     /// stopped it.
@@ -25,9 +25,9 @@ pub trait Script {
     }
 }
 
-/// A delivery to the client.
+/// An event for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivery {
+pub enum ScriptedEvent {
     /// The connection is open.
     Accept,
     /// Bytes, in one read.
@@ -43,9 +43,9 @@ pub struct ScriptedEngine<S> {
     script: S,
     now_ns: u64,
     due: BinaryHeap<Reverse<(u64, u64)>>,
-    deliveries: BTreeMap<u64, (ConnId, u32, Delivery)>,
+    events: BTreeMap<u64, (ConnId, u32, ScriptedEvent)>,
     sequence: u64,
-    happened: VecDeque<(ConnId, u32, Delivery)>,
+    happened: VecDeque<(ConnId, u32, ScriptedEvent)>,
     connections: Vec<Connection>,
     current: Option<ConnId>,
     /// Number of waits since time moved or an event came.
@@ -57,7 +57,7 @@ const IDLE_WAITS_MAX: u32 = 10_000;
 
 #[derive(Default)]
 struct Connection {
-    /// Number of openings of this id, so that a delivery to an earlier opening does not reach a later one.
+    /// Number of openings of this id, so that an event of an earlier opening does not reach a later one.
     generation: u32,
     begun: bool,
     open: bool,
@@ -71,7 +71,7 @@ impl<S: Script> ScriptedEngine<S> {
             script,
             now_ns: 0,
             due: BinaryHeap::new(),
-            deliveries: BTreeMap::new(),
+            events: BTreeMap::new(),
             sequence: 0,
             happened: VecDeque::new(),
             connections: Vec::new(),
@@ -85,16 +85,16 @@ impl<S: Script> ScriptedEngine<S> {
         &self.script
     }
 
-    fn schedule(&mut self, conn: ConnId, deliveries: Vec<(u64, Delivery)>) {
+    fn schedule(&mut self, conn: ConnId, events: Vec<(u64, ScriptedEvent)>) {
         let generation = self.connections[conn.0 as usize].generation;
-        for (at_ns, delivery) in deliveries {
+        for (at_ns, event) in events {
             assert!(
                 at_ns >= self.now_ns,
                 "a script delivers at or after the time that it is given"
             );
             self.sequence += 1;
             self.due.push(Reverse((at_ns, self.sequence)));
-            self.deliveries.insert(self.sequence, (conn, generation, delivery));
+            self.events.insert(self.sequence, (conn, generation, event));
         }
     }
 
@@ -104,7 +104,7 @@ impl<S: Script> ScriptedEngine<S> {
                 break;
             }
             self.due.pop();
-            self.happened.extend(self.deliveries.remove(&sequence));
+            self.happened.extend(self.events.remove(&sequence));
         }
     }
 }
@@ -127,8 +127,8 @@ impl<S: Script> Engine for ScriptedEngine<S> {
         assert!(!connection.begun, "an open connection is closed before it is opened");
         connection.begun = true;
         connection.generation += 1;
-        let deliveries = self.script.connected(conn, to, self.now_ns);
-        self.schedule(conn, deliveries);
+        let events = self.script.connected(conn, to, self.now_ns);
+        self.schedule(conn, events);
     }
 
     /// Takes any socket for a connection to the script, which has none.
@@ -138,8 +138,8 @@ impl<S: Script> Engine for ScriptedEngine<S> {
 
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
         if self.connections.get(conn.0 as usize).is_some_and(|c| c.open) {
-            let deliveries = self.script.received(conn, bytes, self.now_ns);
-            self.schedule(conn, deliveries);
+            let events = self.script.received(conn, bytes, self.now_ns);
+            self.schedule(conn, events);
         }
         self.now_ns
     }
@@ -184,26 +184,26 @@ impl<S: Script> Engine for ScriptedEngine<S> {
 
     fn next(&mut self) -> Option<Event> {
         self.current = None;
-        while let Some((conn, generation, delivery)) = self.happened.pop_front() {
+        while let Some((conn, generation, event)) = self.happened.pop_front() {
             let connection = &mut self.connections[conn.0 as usize];
             if !connection.begun || connection.generation != generation {
                 continue;
             }
-            return Some(match delivery {
-                Delivery::Accept => {
+            return Some(match event {
+                ScriptedEvent::Accept => {
                     connection.open = true;
                     Event::Opened(conn)
                 }
-                Delivery::Bytes(bytes) => {
+                ScriptedEvent::Bytes(bytes) => {
                     connection.inbox.extend_from_slice(&bytes);
                     self.current = Some(conn);
                     Event::Received(conn)
                 }
-                Delivery::Close => {
+                ScriptedEvent::Close => {
                     self.close(conn);
                     Event::Closed(conn, Reason::ByPeer)
                 }
-                Delivery::Fail(kind) => {
+                ScriptedEvent::Fail(kind) => {
                     self.close(conn);
                     Event::Closed(conn, Reason::Failed(kind.into()))
                 }

@@ -109,7 +109,8 @@ impl FleetResult {
             rows,
         };
         if plan.exchanges_messages() {
-            measurement.deliveries.iter_mut().for_each(|of| exchange.correct(&mut of.counts));
+            let counts = measurement.deliveries.iter_mut().map(|of| &mut of.counts);
+            counts.for_each(|of| exchange.correct(&mut of.received, &mut of.doubled));
             measurement.raise_latencies((clients.clock_bound_us() * 1e3).ceil() as u64);
         }
         let workers = plan.load.concurrency.workers;

@@ -36,14 +36,14 @@ const SWEPT: [(OptionId, ValueKind); 14] = [
     (ARRIVALS, ValueKind::Name),
     (PRECISION, ValueKind::Whole),
 ];
-const SWEPT_OF_DELIVERIES: &str = "--publishers --subscribers --channels --channels-per-subscriber --writers --senders \
+const SWEPT_OF_MESSAGES: &str = "--publishers --subscribers --channels --channels-per-subscriber --writers --senders \
     --receivers --receiver-threads --keys --groups --consumers --keys-per-receiver";
 
 /// Returns the kind of an option's values if it may be a list.
 fn swept(name: &str) -> Option<ValueKind> {
     let of_load = SWEPT.iter().find(|(option, _)| option.word() == name).map(|(_, kind)| *kind);
-    let is_of_delivery = SWEPT_OF_DELIVERIES.split(' ').any(|option| option == name);
-    of_load.or(is_of_delivery.then_some(ValueKind::Whole))
+    let is_of_messages = SWEPT_OF_MESSAGES.split(' ').any(|option| option == name);
+    of_load.or(is_of_messages.then_some(ValueKind::Whole))
 }
 
 /// An option with more than one value.

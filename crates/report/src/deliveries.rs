@@ -1,8 +1,8 @@
 //! Figures of messages and their deliveries.
 
-use measure::{Deliveries, DeliveryCounts, Invalidations};
+use measure::{Deliveries, DeliveryCounts, Invalidations, KeptKeys, Measurement};
 use workload::quantity::counted;
-use workload::{Delivery, ReplicaWait};
+use workload::{Plan, ReplicaWait};
 
 use crate::csv::CsvRow;
 use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
@@ -92,11 +92,34 @@ pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
     (many && grows).then_some((waiting, sent))
 }
 
+/// Number of commands that senders sent and that were answered, with those of the probes; without receivers, of
+/// requests.
+pub(crate) fn answered(plan: &Plan, measurement: &Measurement) -> u64 {
+    match (measurement.deliveries.as_deref(), &plan.delivery) {
+        (Some(of), Some(plan)) => {
+            let answered = of.acknowledged().saturating_add(of.refused());
+            answered.saturating_add(2 * u64::from(plan.places))
+        }
+        _ => measurement.total.requests(),
+    }
+}
+
+/// Warns about keys of messages that could not be removed after the run.
+pub(crate) fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let KeptKeys { keys, why } = measurement.deliveries.as_ref()?.kept.as_ref()?;
+    let prefix = &plan.delivery.as_ref()?.prefix;
+    let (keys, stay) = (counted(*keys, "key"), if *keys == 1 { "stays" } else { "stay" });
+    Some(format!(
+        "{keys} of the run could not be removed ({why}) and {stay} at the server; remove what begins with {prefix}"
+    ))
+}
+
 impl<'r> DeliveryFigures<'r> {
     /// Makes the figures of a run of `elapsed_s` seconds, during which messages were also sent unless the
     /// deliveries say otherwise.
     #[must_use]
-    pub fn new(deliveries: &'r Deliveries, plan: Option<&Delivery>, elapsed_s: f64) -> Self {
+    pub fn new(deliveries: &'r Deliveries, plan: Option<&Plan>, elapsed_s: f64) -> Self {
+        let plan = plan.and_then(|plan| plan.delivery.as_ref());
         let wait = plan.and_then(|plan| plan.wait);
         let sent = deliveries.acknowledged() as f64;
         let sending_s = match deliveries.sending_ns {

@@ -15,8 +15,8 @@ pub enum LiveUnit {
     Request,
     /// Operations that ended, some with several commands.
     Operation,
-    /// Deliveries of messages, sent at a requested `wanted_rps`.
-    Delivery,
+    /// Messages that a receiver got, sent at a requested `wanted_rps`.
+    Message,
 }
 
 impl LiveUnit {
@@ -25,7 +25,7 @@ impl LiveUnit {
     pub fn from_plan(plan: &Plan) -> Self {
         match plan.counts_operations() {
             true => Self::Operation,
-            false if plan.has_receivers() => Self::Delivery,
+            false if plan.has_receivers() => Self::Message,
             false => Self::Request,
         }
     }
@@ -36,7 +36,7 @@ impl LiveUnit {
         match self {
             Self::Request => "requests/s",
             Self::Operation => "operations/s",
-            Self::Delivery => "deliveries/s",
+            Self::Message => "deliveries/s",
         }
     }
 }
@@ -147,7 +147,7 @@ fn now(progress: &LiveProgress) -> String {
     let (name, sent) = match progress.unit {
         LiveUnit::Request => ("rps", ""),
         unit @ LiveUnit::Operation => (unit.per_second(), ""),
-        unit @ LiveUnit::Delivery => (unit.per_second(), " messages"),
+        unit @ LiveUnit::Message => (unit.per_second(), " messages"),
     };
     let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0}{sent}"));
     format!(": {name}={rate:>8.0}{of}")
@@ -183,7 +183,7 @@ pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
     let (wanted, noun) = match (finite(progress.wanted_rps), progress.unit) {
         (None, unit) => (String::new(), unit.per_second()),
-        (Some(rps), LiveUnit::Delivery) => (format!(" deliveries/s of {rps:.0}"), "messages/s"),
+        (Some(rps), LiveUnit::Message) => (format!(" deliveries/s of {rps:.0}"), "messages/s"),
         (Some(rps), unit) => (format!(" of {rps:.0}"), unit.per_second()),
     };
     // Rows may come several times a second.
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn deliveries_are_called_so() {
-        let of = LiveProgress { unit: LiveUnit::Delivery, wanted_rps: Some(5_000.0), ..progress() };
+        let of = LiveProgress { unit: LiveUnit::Message, wanted_rps: Some(5_000.0), ..progress() };
         let line = ours(&of);
         assert!(line.starts_with("SET: deliveries/s=   41579 of 5000 messages "), "{line}");
         let row = progress_row(&of, "14:03:22");

@@ -84,10 +84,7 @@ impl Counters {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
             operations: operations.map(OperationCounters::from_figures).collect(),
-            requests: match plan.delivery {
-                Some(_) => tally.succeeded(),
-                None => tally.requests(),
-            },
+            requests: if plan.has_receivers() { tally.succeeded() } else { tally.requests() },
             deadline: tally
                 .in_time()
                 .zip(tally.deadline)

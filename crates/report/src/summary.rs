@@ -53,7 +53,7 @@ pub struct Summary<'r> {
     pub delayed: Option<LatencyFigures>,
     /// Cluster nodes with any part in the load.
     pub nodes: Vec<NodeFigures>,
-    /// Figures of messages, if their delivery is measured: `response` is then from due to received, `service`
+    /// Figures of messages, if the run has receivers: `response` is then from due to received, `service`
     /// from sent to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
     /// Times of the stages of opening, if each request has its own connection.
@@ -87,7 +87,7 @@ impl<'r> Summary<'r> {
             spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
             deliveries: (measurement.deliveries.as_deref()).map(|of| {
-                DeliveryFigures::new(of, plan.delivery.as_ref(), elapsed_s)
+                DeliveryFigures::new(of, Some(plan), elapsed_s)
                     .known_to_within(run.clock_bound_ns(), plan.recording.precision)
             }),
             title: escape(&plan.name),

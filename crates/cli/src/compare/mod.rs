@@ -82,7 +82,7 @@ pub fn intent(
 ) -> Result<Intent, UsageError> {
     let (help, args) = help::of_compare(args);
     let (sides, mut args) = sides_and_rest(args);
-    // The options of a delivery are accepted at any position.
+    // The options of deliver are accepted at any position.
     if deliver::is_named(&args) {
         args = deliver::hoisted(TypedLine::parse(args, takes), takes)?.words();
     }

@@ -70,7 +70,7 @@ pub(crate) fn hoisted(
 ///
 /// # Errors
 /// Returns an error if the options ask for something impossible.
-pub(crate) fn delivery_load(
+pub(crate) fn message_load(
     args: &[OsString],
     takes_also: impl Fn(&str) -> Option<Arity>,
 ) -> Result<Option<DeliveryLoad>, UsageError> {

@@ -29,7 +29,7 @@ use super::suggestions::{explained, one_of};
 use super::{FrontEnd, Intent, Job, UsageError, VerdictTo, help};
 pub(super) use options::{Options, vocabulary};
 
-/// Function that gives the plan of a delivery's senders its receivers.
+/// Function that gives the plan of senders its receivers.
 pub(super) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 /// The front end of a run: `keystorm`, `redis-benchmark` and `valkey-benchmark`.

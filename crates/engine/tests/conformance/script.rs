@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use engine::{Address, ConnId, Delivery, Script};
+use engine::{Address, ConnId, Script, ScriptedEvent};
 
 use crate::peer::Behaviour;
 
@@ -20,34 +20,39 @@ impl Play {
 }
 
 impl Script for Play {
-    fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(
+        &mut self,
+        _conn: ConnId,
+        _to: &Address,
+        now_ns: u64,
+    ) -> Vec<(u64, ScriptedEvent)> {
         let at = now_ns + TRIP_NS;
         match self.behaviour {
-            Behaviour::Refuse => vec![(at, Delivery::Fail(ErrorKind::ConnectionRefused))],
+            Behaviour::Refuse => vec![(at, ScriptedEvent::Fail(ErrorKind::ConnectionRefused))],
             Behaviour::SayAndClose(words) => vec![
-                (at, Delivery::Accept),
-                (at, Delivery::Bytes(words.to_vec())),
-                (at, Delivery::Close),
+                (at, ScriptedEvent::Accept),
+                (at, ScriptedEvent::Bytes(words.to_vec())),
+                (at, ScriptedEvent::Close),
             ],
-            _ => vec![(at, Delivery::Accept)],
+            _ => vec![(at, ScriptedEvent::Accept)],
         }
     }
 
-    fn received(&mut self, _conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn received(&mut self, _conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         self.received += bytes.len();
         let at = now_ns + TRIP_NS;
         match self.behaviour {
-            Behaviour::Echo => vec![(at, Delivery::Bytes(bytes.to_vec()))],
+            Behaviour::Echo => vec![(at, ScriptedEvent::Bytes(bytes.to_vec()))],
             Behaviour::EchoAfter(pause) => {
-                vec![(at + pause.as_nanos() as u64, Delivery::Bytes(bytes.to_vec()))]
+                vec![(at + pause.as_nanos() as u64, ScriptedEvent::Bytes(bytes.to_vec()))]
             }
             Behaviour::EchoBytewise => {
                 let dribble = (1..).zip(bytes);
-                dribble.map(|(n, b)| (at + n * 1_000_000, Delivery::Bytes(vec![*b]))).collect()
+                dribble.map(|(n, b)| (at + n * 1_000_000, ScriptedEvent::Bytes(vec![*b]))).collect()
             }
-            Behaviour::CloseAfter(n) if self.received >= n => vec![(at, Delivery::Close)],
+            Behaviour::CloseAfter(n) if self.received >= n => vec![(at, ScriptedEvent::Close)],
             Behaviour::ResetAfter(n) if self.received >= n => {
-                vec![(at, Delivery::Fail(ErrorKind::ConnectionReset))]
+                vec![(at, ScriptedEvent::Fail(ErrorKind::ConnectionReset))]
             }
             _ => vec![],
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use engine::{
-    Address, ConnId, Delivery, Engine, Event, Reason, Script, ScriptedEngine, Tls, TlsContext,
+    Address, ConnId, Engine, Event, Reason, Script, ScriptedEngine, ScriptedEvent, Tls, TlsContext,
     TlsHandshake, TlsSettings,
 };
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVersion};
@@ -116,9 +116,9 @@ impl Server {
     }
 
     /// Takes the outgoing bytes as deliveries, a piece each microsecond.
-    fn deliveries(&mut self, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn deliveries(&mut self, now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         let outgoing = std::mem::take(&mut self.stream.get_mut().outgoing);
-        let pieces = outgoing.chunks(self.piece).map(|piece| Delivery::Bytes(piece.to_vec()));
+        let pieces = outgoing.chunks(self.piece).map(|piece| ScriptedEvent::Bytes(piece.to_vec()));
         let from_ns = self.busy_ns.max(now_ns);
         let deliveries: Vec<_> =
             (1..).zip(pieces).map(|(n, piece)| (from_ns + n * 1000, piece)).collect();
@@ -128,11 +128,16 @@ impl Server {
 }
 
 impl Script for Server {
-    fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
-        vec![(now_ns, Delivery::Accept)]
+    fn connected(
+        &mut self,
+        _conn: ConnId,
+        _to: &Address,
+        now_ns: u64,
+    ) -> Vec<(u64, ScriptedEvent)> {
+        vec![(now_ns, ScriptedEvent::Accept)]
     }
 
-    fn received(&mut self, _conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn received(&mut self, _conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         self.stream.get_mut().incoming.extend_from_slice(bytes);
         let mut last = self.stream.do_handshake().is_ok();
         let mut plain = [0; 1000];
@@ -146,7 +151,7 @@ impl Script for Server {
         }
         let mut deliveries = self.deliveries(now_ns);
         if last {
-            deliveries.push((self.busy_ns, Delivery::Close));
+            deliveries.push((self.busy_ns, ScriptedEvent::Close));
             self.end = End::Never;
         }
         deliveries

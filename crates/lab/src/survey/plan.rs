@@ -37,11 +37,11 @@ pub struct SurveySpec {
     pub clients_max: Option<u64>,
     /// Set if memcached is measured, too.
     pub with_memcached: bool,
-    /// Kinds of delivery that cannot be measured there, with the reasons.
+    /// Kinds of `deliver` that cannot be measured there, with the reasons.
     pub lacks: Vec<(&'static str, String)>,
 }
 
-/// Kinds of delivery in a survey, as in the command line, and the commands that a server must have for them.
+/// Kinds of `deliver` in a survey, as in the command line, and the commands that a server must have for them.
 pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
     ("pubsub", ["publish", "subscribe"]),
     ("list", ["lpush", "brpop"]),
@@ -123,7 +123,7 @@ const RUNS_QUICK_S: f64 = 34.0;
 const CONNECTIONS_MIN: u64 = 64;
 /// Number of keys with large values, so that memory holds them all.
 const LARGE_KEYS: u64 = 100;
-/// Rate of messages of a delivery: low enough that nothing queues.
+/// Rate of messages: low enough that nothing queues.
 const MESSAGES_PER_S: u32 = 1_000;
 /// Minimum and maximum number of elements that are filled to be removed, bounded by memory and the time to fill.
 const TAKEN_MIN: u64 = 1_000;

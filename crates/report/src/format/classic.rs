@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::msec_at_most;
-use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, distribution};
+use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, distribution, topics};
 
 /// See the file's head.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Format for Classic {
             write_latency("TLS handshake", handshake, out)?;
         }
         super::write_errors(summary, out)?;
-        super::outages::write_pushes(summary, out)?;
+        super::write_pairs(topics::counters(summary), out)?;
         super::write_outages(summary, out)?;
         super::write_verdict(self.verdict, summary, out)?;
         writeln!(out)

@@ -24,6 +24,7 @@ use std::sync::OnceLock;
 
 use crate::document::{Block, term};
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape, topics};
+pub(crate) use outages::write_outages;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -162,8 +163,12 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the TLS agreement; nothing without TLS.
 fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut pairs = topics::negotiated(summary).into_iter();
-    pairs.try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
+    write_pairs(topics::negotiated(summary), out)
+}
+
+/// Writes names with their values, a line each.
+fn write_pairs(pairs: Vec<(&str, String)>, out: &mut dyn Write) -> io::Result<()> {
+    pairs.iter().try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
 }
 
 /// Returns the times of TLS handshakes, if they are known.
@@ -175,7 +180,7 @@ fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
 /// connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
-        return outages::write(summary, out);
+        return write_pairs(topics::troubles(summary), out);
     }
     writeln!(out, "  errors: {}", summary.errors)?;
     for (kind, count) in summary.error_counts().by_kind() {
@@ -184,12 +189,7 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     for example in summary.first_errors() {
         writeln!(out, "    first: {example}")?;
     }
-    outages::write(summary, out)
-}
-
-/// Writes the spans in which nothing succeeded, if there were any.
-pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    outages::write_outages(summary, out)
+    write_pairs(topics::troubles(summary), out)
 }
 
 impl Summary<'_> {

@@ -13,23 +13,8 @@ use crate::{Summary, topics};
 /// Most outages shown; the rest is counted.
 const SHOWN_MAX: usize = 20;
 
-/// The lines below the summary.
-pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    topics::troubles(summary)
-        .iter()
-        .try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
-}
-
-/// Writes the number of messages that no request asked for, if any came.
-pub(super) fn write_pushes(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match summary.connections().pushes {
-        0 => Ok(()),
-        pushes => writeln!(out, "  push messages: {pushes}"),
-    }
-}
-
 /// Writes the outages, after all other figures of the whole run.
-pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (outages, run) = (summary.outages(), summary.run);
     let absences = &run.measurement.absences;
     if outages.is_empty() && absences.is_empty() {

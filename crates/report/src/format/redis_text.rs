@@ -169,7 +169,7 @@ fn write_summary(summary: &Summary<'_>, own: bool, out: &mut dyn Write) -> io::R
     }
     super::write_errors(summary, out)?;
     if own {
-        super::outages::write_pushes(summary, out)?;
+        super::write_pairs(topics::counters(summary), out)?;
         write_node_table(&summary.nodes, "msec", out)?;
         super::write_outages(summary, out)?;
     }

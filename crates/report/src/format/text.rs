@@ -59,7 +59,7 @@ impl Format for Text {
         write_operations(summary, out)?;
         super::write_blocks(&topics::server_latency(summary), out)?;
         super::write_errors(summary, out)?;
-        super::outages::write_pushes(summary, out)?;
+        super::write_pairs(topics::counters(summary), out)?;
         redis_text::write_node_table(&summary.nodes, "ms", out)?;
         super::write_outages(summary, out)?;
         let news = self.closing.add(summary);

@@ -1,4 +1,4 @@
-//! Connections of a run: TLS, and requests without a reply.
+//! Connections of a run: TLS, requests without a reply, and counts.
 
 use measure::Ending;
 use workload::quantity::counted;
@@ -34,9 +34,18 @@ pub fn troubles(summary: &Summary<'_>) -> Vec<Pair> {
         (of.retries, "retried", retried),
         (of.dropped, "connections lost", format!("{}, reopened: {}", of.dropped, of.reconnects)),
     ];
-    pairs
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(_, name, value)| (name, value))
-        .collect()
+    counted_ones(pairs)
+}
+
+/// Counts that say nothing of troubles, and that layouts of other tools do not have; empty without any.
+#[must_use]
+pub fn counters(summary: &Summary<'_>) -> Vec<Pair> {
+    let of = summary.connections();
+    counted_ones([(of.pushes, "push messages", of.pushes.to_string())])
+}
+
+/// Pairs whose count is not 0.
+fn counted_ones<const N: usize>(pairs: [(u64, &'static str, String); N]) -> Vec<Pair> {
+    let counted = pairs.into_iter().filter(|(count, ..)| *count > 0);
+    counted.map(|(_, name, value)| (name, value)).collect()
 }

@@ -9,7 +9,7 @@ mod outages;
 mod server_latency;
 
 pub use clients::clients;
-pub use connections::{negotiated, troubles};
+pub use connections::{counters, negotiated, troubles};
 pub use deliveries::way;
 pub use nodes::nodes;
 pub use operations::{commands, operations};

@@ -34,7 +34,7 @@ pub(super) struct Evidence {
     pub(super) absent_s: f64,
     /// Set if an error ended the run.
     pub(super) broken_off: bool,
-    /// Set if requests are messages whose delivery is measured.
+    /// Set if requests are messages, measured until they are received.
     pub(super) of_messages: bool,
     /// Set if requests come from a source, with its times.
     pub(super) sourced: bool,

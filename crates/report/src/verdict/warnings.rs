@@ -5,8 +5,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use host::{JournalKind, ServerUse, WatchRecord};
-use measure::{Ending, KeptKeys, Measurement};
-use workload::quantity::{counted, noun};
+use measure::{Ending, Measurement};
+use workload::quantity::noun;
 use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
@@ -16,7 +16,7 @@ use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
 use super::{Warning, WarningKind, drift, evidence};
 use crate::quantity::{grouped, percent, time};
-use crate::{connections, wall_clock_s};
+use crate::{connections, deliveries, wall_clock_s};
 
 /// Share of our commands, or of the time, from which other clients matter.
 const OTHERS_SHARE: f64 = 0.01;
@@ -83,8 +83,10 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
     found.extend(moving.map(|text| Warning::new(WarningKind::HitRatio, text)));
     found.extend(no_receiver(plan).map(|text| Warning::new(WarningKind::NoReceiver, text)));
-    found
-        .extend(keys_kept(plan, measurement).map(|text| Warning::new(WarningKind::KeysKept, text)));
+    found.extend(
+        deliveries::keys_kept(plan, measurement)
+            .map(|text| Warning::new(WarningKind::KeysKept, text)),
+    );
     found.extend(
         value_size(plan, measurement).map(|text| Warning::new(WarningKind::ValueSize, text)),
     );
@@ -98,16 +100,6 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
         found.extend(gets.map(|text| Warning::new(WarningKind::RepliesApart, text)));
     }
     found
-}
-
-/// Warns about keys of a delivery that could not be removed after it.
-fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String> {
-    let KeptKeys { keys, why } = measurement.deliveries.as_ref()?.kept.as_ref()?;
-    let prefix = &plan.delivery.as_ref()?.prefix;
-    let (keys, stay) = (counted(*keys, "key"), if *keys == 1 { "stays" } else { "stay" });
-    Some(format!(
-        "{keys} of the run could not be removed ({why}) and {stay} at the server; remove what begins with {prefix}"
-    ))
 }
 
 /// Warns about returned values of another size. Without a size in the plan, the size of its own values is
@@ -252,7 +244,7 @@ pub(super) fn others(
         return None;
     }
     let (mut calls, mut usec, mut shared) = (0, 0, 0u64);
-    let receivers = plan.delivery.as_ref().map_or(&[][..], |d| d.kind.receiver_commands());
+    let receivers = plan.own_receivers().map_or(&[][..], |of| of.kind.receiver_commands());
     // A replica in a cluster executes the commands of its master, not of a client.
     let clustered = plan.target.cluster.is_some();
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
@@ -272,15 +264,8 @@ pub(super) fn others(
     let total = &measurement.total;
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
-    // The requests of a delivery are what receivers got; senders count their messages, beside the probes.
-    let requests = match (measurement.deliveries.as_deref(), &plan.delivery) {
-        (Some(of), Some(plan)) => {
-            let answered = of.acknowledged().saturating_add(of.refused());
-            answered.saturating_add(2 * u64::from(plan.places))
-        }
-        _ => total.requests(),
-    };
-    let mut sent = gone.into_iter().fold(requests, u64::saturating_add);
+    let mut sent =
+        gone.into_iter().fold(deliveries::answered(plan, measurement), u64::saturating_add);
     // A node counts the commands that it redirected, too.
     let redirects = measurement.nodes.iter().map(|node| node.moved + node.asked + node.retried);
     sent += redirects.sum::<u64>() * ours.len() as u64;

@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 
-use engine::{Address, ConnId, Delivery, Script};
+use engine::{Address, ConnId, Script, ScriptedEvent};
 use measure::{Ending, Latency, Measurement};
 use workload::{
     Arrivals, CommandSpec, ConnectionPerRequest, OnError, Pace, PlanParts, ReconnectLimits,
@@ -51,19 +51,24 @@ impl Acceptor {
 }
 
 impl Script for Acceptor {
-    fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(
+        &mut self,
+        _conn: ConnId,
+        _to: &Address,
+        now_ns: u64,
+    ) -> Vec<(u64, ScriptedEvent)> {
         let number = self.connects;
         self.connects += 1;
         if (self.silent)(number) {
             return vec![];
         }
         self.free_ns = self.free_ns.max(now_ns) + self.accept_ns;
-        let answer = (self.fault)(number).map_or(Delivery::Accept, Delivery::Fail);
+        let answer = (self.fault)(number).map_or(ScriptedEvent::Accept, ScriptedEvent::Fail);
         vec![(self.free_ns, answer)]
     }
 
-    fn received(&mut self, _conn: ConnId, _bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
-        vec![(now_ns + MS, Delivery::Bytes(b"+PONG\r\n".to_vec()))]
+    fn received(&mut self, _conn: ConnId, _bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
+        vec![(now_ns + MS, ScriptedEvent::Bytes(b"+PONG\r\n".to_vec()))]
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use engine::{Address, ConnId, Delivery, Script};
+use engine::{Address, ConnId, Script, ScriptedEvent};
 use statistics::Noise;
 use wire::resp::Value;
 
@@ -240,7 +240,7 @@ impl Server {
 }
 
 impl Script for Server {
-    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         self.log.borrow_mut().connects += 1;
         match to {
             Address::Tcp(to) if Some(to.port()) == self.node => self.of_node.insert(conn),
@@ -248,27 +248,28 @@ impl Script for Server {
         };
         let downs: &[Range<u64>] = if self.is_afflicted(conn) { &self.downs } else { &[] };
         if downs.iter().any(|span| span.contains(&now_ns)) {
-            return vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))];
+            return vec![(now_ns, ScriptedEvent::Fail(ErrorKind::ConnectionRefused))];
         }
         self.held.remove(&conn);
         if let Some(next) = downs.iter().find(|span| span.start > now_ns) {
             self.free_ns = self.free_ns.min(now_ns);
-            let end = (next.start, Delivery::Fail(ErrorKind::ConnectionReset));
-            return vec![(now_ns, Delivery::Accept), end];
+            let end = (next.start, ScriptedEvent::Fail(ErrorKind::ConnectionReset));
+            return vec![(now_ns, ScriptedEvent::Accept), end];
         }
         match self.fault {
-            Fault::Refused => vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))],
+            Fault::Refused => vec![(now_ns, ScriptedEvent::Fail(ErrorKind::ConnectionRefused))],
             Fault::FullUntil(left @ 1..) if self.served >= 50 => {
                 self.fault = Fault::FullUntil(left - 1);
                 let farewell = b"-ERR max number of clients reached\r\n".to_vec();
-                let deliveries = [Delivery::Accept, Delivery::Bytes(farewell), Delivery::Close];
-                deliveries.map(|delivery| (now_ns, delivery)).to_vec()
+                let deliveries =
+                    [ScriptedEvent::Accept, ScriptedEvent::Bytes(farewell), ScriptedEvent::Close];
+                deliveries.map(|event| (now_ns, event)).to_vec()
             }
-            _ => vec![(now_ns, Delivery::Accept)],
+            _ => vec![(now_ns, ScriptedEvent::Accept)],
         }
     }
 
-    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         self.collects.iter().for_each(|collects| collects.borrow_mut().look(now_ns));
         let mut held = self.held.remove(&conn).unwrap_or_default();
         held.extend_from_slice(bytes);
@@ -291,13 +292,13 @@ impl Script for Server {
             self.served += 1;
             match self.fault {
                 Fault::CutAt(n) if self.served == n => {
-                    deliveries.push((done_ns, Delivery::Bytes(reply[..2].to_vec())));
-                    deliveries.push((done_ns, Delivery::Close));
+                    deliveries.push((done_ns, ScriptedEvent::Bytes(reply[..2].to_vec())));
+                    deliveries.push((done_ns, ScriptedEvent::Close));
                 }
                 Fault::ResetAt(_) | Fault::FullUntil(_) if self.resets() => {
-                    deliveries.push((done_ns, Delivery::Fail(ErrorKind::ConnectionReset)));
+                    deliveries.push((done_ns, ScriptedEvent::Fail(ErrorKind::ConnectionReset)));
                 }
-                _ => deliveries.push((done_ns, Delivery::Bytes(reply))),
+                _ => deliveries.push((done_ns, ScriptedEvent::Bytes(reply))),
             }
         }
         self.log.borrow_mut().reads.push((now_ns, conn, requests));

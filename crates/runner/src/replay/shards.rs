@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use engine::{Address, ConnId, Delivery, Script};
+use engine::{Address, ConnId, Script, ScriptedEvent};
 use measure::{Ending, Measurement};
 use wire::cluster::{Node, Role, Topology, slot_of};
 use workload::{OnError, Pace, PlanParts, Stop};
@@ -226,20 +226,20 @@ impl Nodes<'_> {
 }
 
 impl Script for Nodes<'_> {
-    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         let Address::Tcp(to) = to else { panic!("nodes have ports") };
         self.leads_to.insert(conn, to.port() - FIRST_PORT);
         self.held.remove(&conn);
         let downs = self.downs(conn);
         if downs.iter().any(|span| span.contains(&now_ns)) {
-            return vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))];
+            return vec![(now_ns, ScriptedEvent::Fail(ErrorKind::ConnectionRefused))];
         }
         let dies = downs.iter().filter(|span| span.start > now_ns).map(|span| span.start).min();
-        let reset = dies.map(|ns| (ns, Delivery::Fail(ErrorKind::ConnectionReset)));
-        [(now_ns, Delivery::Accept)].into_iter().chain(reset).collect()
+        let reset = dies.map(|ns| (ns, ScriptedEvent::Fail(ErrorKind::ConnectionReset)));
+        [(now_ns, ScriptedEvent::Accept)].into_iter().chain(reset).collect()
     }
 
-    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, ScriptedEvent)> {
         let node = self.leads_to[&conn];
         let mut held = self.held.remove(&conn).unwrap_or_default();
         held.extend_from_slice(bytes);
@@ -252,7 +252,7 @@ impl Script for Nodes<'_> {
                 owner if owner == node => "+OK\r\n".to_owned(),
                 owner => format!("-MOVED {slot} 127.0.0.1:{}\r\n", FIRST_PORT + owner),
             };
-            deliveries.push((done_ns, Delivery::Bytes(reply.into_bytes())));
+            deliveries.push((done_ns, ScriptedEvent::Bytes(reply.into_bytes())));
         }
         self.held.insert(conn, held);
         deliveries

@@ -55,9 +55,9 @@ impl Inspections {
         let strings = verifier.is_some() || keeps || per_position || queues || replicas.is_some();
         let inspects = strings || misses_fail;
         let any = operations || inspects;
-        let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
+        let receivers = plan.own_receivers().is_some_and(|of| of.kind.replies_name_receivers());
         let acknowledged = plan.recording.ledger
-            || plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
+            || plan.own_receivers().is_some_and(|of| of.kind.follows_acknowledgements());
         let repeats = R::COUNTS_ALL && !acknowledged && !reply_rules.may_be_missing();
         let nothing = repeats && !any && plan.sequence.len() == 1;
         let alike = repeats && operations && !inspects && !receivers;

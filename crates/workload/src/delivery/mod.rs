@@ -4,6 +4,7 @@
 //! command ([`Piece::Message`](crate::Piece::Message)); its receivers are described here. The runner owns the
 //! requests of each kind of delivery.
 
+mod constraints;
 mod exchange;
 pub mod message;
 mod node_receiver;

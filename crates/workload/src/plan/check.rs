@@ -15,7 +15,7 @@ use crate::{
     SizeBy, Slot, verify,
 };
 
-pub(super) fn refuse<T: Into<Text>>(
+pub(crate) fn refuse<T: Into<Text>>(
     ok: bool,
     message: impl FnOnce() -> T,
 ) -> Result<(), PlanError> {
@@ -58,7 +58,7 @@ impl PlanParts {
         self.check_verify()?;
         self.check_misses()?;
         self.check_replies()?;
-        self.check_logged().and_then(|()| self.check_delivery())?;
+        self.check_logged().and_then(|()| self.check_messages())?;
         self.check_source()?;
         Ok(Plan(self.without_open_passwords()))
     }

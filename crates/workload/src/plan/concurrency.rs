@@ -116,7 +116,7 @@ impl PlanParts {
             (!recovery.reconnect, RECONNECT, is_counted),
             (recovery.on_error == OnError::Stop, ON_ERROR, is_counted),
         ];
-        refuse(self.delivery.is_none(), || text!("senders of messages do not go with {CONNECT}"))?;
+        refuse(!self.has_receivers(), || text!("senders of messages do not go with {CONNECT}"))?;
         match refused.into_iter().find(|(is_so, ..)| *is_so) {
             Some((_, option, why)) => {
                 Err(PlanError(text!("{option} does not go with {CONNECT}: {why}")))

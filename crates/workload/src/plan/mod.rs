@@ -4,7 +4,7 @@
 //! [`PlanParts::build`] is the only way to a [`Plan`], so every plan is valid and nothing is left to check
 //! while load runs.
 
-mod check;
+pub(crate) mod check;
 mod check_mix;
 mod concurrency;
 mod deadline;
@@ -20,7 +20,6 @@ mod operations;
 mod parts;
 mod pick;
 mod reads;
-mod receivers;
 mod retry;
 mod source;
 mod transactions;
@@ -321,8 +320,8 @@ impl Plan {
     #[must_use]
     pub fn all_connections(&self) -> u32 {
         // One more sends probes.
-        let own = self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard));
-        let receivers = own.map_or(0, |own| own.receivers * own.kind.connections_each() + 1);
+        let receivers =
+            self.own_receivers().map_or(0, |own| own.receivers * own.kind.connections_each() + 1);
         self.own_connections().saturating_add(receivers)
     }
 

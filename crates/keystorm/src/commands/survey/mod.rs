@@ -106,7 +106,7 @@ fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
     setting::value(&mut client, "maxclients").ok()??.parse().ok()
 }
 
-/// Kinds of delivery for which a server lacks a command, if it reports its commands.
+/// Kinds of `deliver` for which a server lacks a command, if it reports its commands.
 fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
     if bed.server.protocol().is_memcache() {
         return Vec::new();

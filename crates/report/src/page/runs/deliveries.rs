@@ -47,44 +47,6 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     std::iter::once(Block::Heading("Messages and deliveries".to_owned())).chain(lines).collect()
 }
 
-/// Words with which charts of a run name its measurements.
-pub(super) struct ChartWords {
-    /// Name of the line of replies.
-    pub(super) answered: &'static str,
-    /// The axis of response times.
-    pub(super) response: &'static str,
-    /// The axis of response times and service times.
-    pub(super) latency: &'static str,
-    /// The lines of these two.
-    pub(super) lines: [&'static str; 2],
-    /// Noun of the counted deliveries.
-    pub(super) counted: &'static str,
-    /// Noun of the replies in cells of heat maps.
-    pub(super) replies: &'static str,
-}
-
-/// Returns the words of a run, which are about deliveries if it has receivers.
-pub(super) fn words(run: &Run) -> ChartWords {
-    if run.plan.delivery.is_some() {
-        return ChartWords {
-            answered: "received",
-            response: "delivery time",
-            latency: "delivery time",
-            lines: ["due to received", "sent to received"],
-            counted: "deliveries",
-            replies: "deliveries",
-        };
-    }
-    ChartWords {
-        answered: "answered",
-        response: "response time",
-        latency: "latency",
-        lines: ["response time", "service time"],
-        counted: if run.plan.counts_operations() { "operations" } else { "requests" },
-        replies: "replies",
-    }
-}
-
 /// The top figures: received messages, and the number sent for them.
 pub(super) fn key_figures(figures: &DeliveryFigures<'_>) -> Vec<(String, String)> {
     let Deliveries { counts, expected, .. } = figures.deliveries;

@@ -6,6 +6,7 @@ use crate::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, rest
 use measure::{Ending, Latency};
 use workload::Stop;
 
+use super::words::words;
 use super::{Source, Test, deliveries, outages, over_time, spectrum};
 use crate::page::{
     Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence,
@@ -96,11 +97,9 @@ fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
         us.map(|us| (name.to_owned(), Unit::Nanoseconds.show_even(us * 1e3)))
     };
     let share = server_cores.map(|cores| ("server CPU".to_owned(), Unit::Share.show(cores)));
-    let [server, client] = match summary.deliveries {
-        Some(_) => ["server CPU/delivery", "client CPU/delivery"],
-        None => ["server CPU/request", "client CPU/request"],
-    };
-    let known = [cost(server, server_us), share, cost(client, client_us)];
+    let each = words(summary.run).each;
+    let of = |end: &str| format!("{end} CPU/{each}");
+    let known = [cost(&of("server"), server_us), share, cost(&of("client"), client_us)];
     known.into_iter().flatten().collect()
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{Run, grouped};
 
-use super::deliveries::words;
 use super::over_time::{groups_at_most, with_events};
+use super::words::words;
 use crate::page::{Axis, Chart, DataPoint, Series, Unit};
 
 /// Most columns: more would make the page large and show no more.

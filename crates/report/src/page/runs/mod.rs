@@ -18,6 +18,7 @@ mod server_timeline;
 mod spans;
 mod spectrum;
 mod tables;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -164,15 +165,8 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
 
 /// Describes the load in a few words.
 fn asked(run: &Run) -> String {
-    let connections = run.plan.own_connections();
-    let over = match &run.plan.delivery {
-        Some(delivery) => format!(
-            "{} to {}",
-            counted(connections.into(), "sender"),
-            counted(delivery.receivers.into(), "receiver")
-        ),
-        None => counted(connections.into(), "connection"),
-    };
+    let over = words::parties(run)
+        .unwrap_or_else(|| counted(run.plan.own_connections().into(), "connection"));
     match run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         Some(schedule) => {
             let rate = run.plan.own_rate_per_s(schedule.peak_per_s());
@@ -180,25 +174,6 @@ fn asked(run: &Run) -> String {
             format!("{upto}{} {}/s over {over}", grouped(rate), run.plan.sends())
         }
         None => format!("{over}, unlimited rate"),
-    }
-}
-
-/// Returns the titles of a test's charts, by measured quantity: latency and throughput over time, all
-/// latencies over time, and their percentiles.
-fn titles(run: &Run) -> [&'static str; 4] {
-    match run.plan.delivery {
-        Some(_) => [
-            "Delivery time over time",
-            "Deliveries per second over time",
-            "All delivery times over time",
-            "Delivery time by percentile",
-        ],
-        None => [
-            "Response time over time",
-            "Throughput over time",
-            "All response times over time",
-            "Response time by percentile",
-        ],
     }
 }
 
@@ -215,7 +190,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(connects::blocks(&test.summary));
     blocks.extend(spans::block(&test.summary));
     blocks.extend(topics::server_latency(&test.summary));
-    let [over_time, throughput, heat, by_percentile] = titles(run);
+    let [over_time, throughput, heat, by_percentile] = words::words(run).titles;
     let charts = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let charts = charts.into_iter().map(|chart| over_time::with_events(chart, run));
     blocks.extend(charts.map(Block::Chart));

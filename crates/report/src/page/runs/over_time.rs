@@ -3,8 +3,8 @@
 use crate::{Run, ServerLatencyFigures};
 use measure::{Latency, Point};
 
-use super::deliveries::words;
 use super::outages;
+use super::words::words;
 use crate::page::{Axis, Band, Chart, DataPoint, Guide, Series, Unit};
 
 /// Number of points above which they are merged; a screen cannot show more.

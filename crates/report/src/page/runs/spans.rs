@@ -1,5 +1,6 @@
 //! Parts of response times, as a table.
 
+use super::words::words;
 use crate::{SpanParts, Summary, grouped};
 
 use crate::page::{Block, Table, Tone, Unit};
@@ -10,13 +11,10 @@ pub(super) fn block(summary: &Summary<'_>) -> Option<Block> {
     if spans.missing.is_some() {
         return Some(Block::Note(Tone::Plain, crate::page::sentence(&spans.sentence())));
     }
-    let (whole, many) = if spans.of_messages {
-        ("of the delivery time", "deliveries")
-    } else {
-        ("of the response time", "responses")
-    };
+    let whole = format!("of the {}", words(summary.run).response);
+    let many = if spans.of_messages { "deliveries" } else { "responses" };
     let mut table = Table::new([
-        whole,
+        &*whole,
         "whole",
         "due to sent",
         spans.until_in_kernel(),

@@ -3,7 +3,7 @@
 use crate::Run;
 use measure::Latency;
 
-use super::deliveries::words;
+use super::words::words;
 use crate::page::{Axis, Chart, DataPoint, Series, Unit};
 
 /// Points for each factor of ten of the distance from 1.

@@ -39,8 +39,8 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
         ("connections opened".to_owned(), grouped(connections.connect.count() as f64)),
         ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
     ];
-    let known = topics::troubles(summary).into_iter().chain(topics::negotiated(summary));
-    pairs.extend(known.map(|(name, value)| (name.to_owned(), value)));
+    let known = [topics::troubles(summary), topics::counters(summary), topics::negotiated(summary)];
+    pairs.extend(known.into_iter().flatten().map(|(name, value)| (name.to_owned(), value)));
     blocks.push(Block::KeyValues(pairs));
     let all = &run.measurement.workers;
     // Threads of receivers follow the others.

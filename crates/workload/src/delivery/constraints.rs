@@ -7,9 +7,9 @@ use naming::{
     WRITERS, text,
 };
 
-use super::check::refuse;
-use super::{PlanError, PlanParts, limits};
-use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, Piece, Plan, TAG};
+use super::{Delivery, DeliveryKind, NAME_PREFIX, TAG};
+use crate::plan::{check::refuse, limits};
+use crate::{Arg, CommandSpec, Endpoint, Piece, Plan, PlanError, PlanParts};
 
 impl PlanParts {
     /// Number of receiving threads, beside the senders'; 0 without receivers.
@@ -29,13 +29,19 @@ impl PlanParts {
         self.delivery.is_some()
     }
 
+    /// Receivers of this share of the plan, if it has any.
+    #[must_use]
+    pub fn own_receivers(&self) -> Option<Delivery> {
+        self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard))
+    }
+
     /// Plural noun for its requests: `requests` or `messages`.
     #[must_use]
     pub fn sends(&self) -> &'static str {
         if self.has_receivers() { "messages" } else { "requests" }
     }
 
-    pub(super) fn check_delivery(&self) -> Result<(), PlanError> {
+    pub(crate) fn check_messages(&self) -> Result<(), PlanError> {
         let Some(delivery) = &self.delivery else {
             return refuse(!self.carries_messages(), || {
                 "__message__ requires receivers: use keystorm deliver".to_owned()
