@@ -56,6 +56,25 @@ pub enum Direction {
     Lower,
 }
 
+/// Names of a metric, and the quantile of a percentile.
+struct Row {
+    name: &'static str,
+    label: &'static str,
+    option: Option<&'static str>,
+    quantile: Option<f64>,
+}
+
+impl Row {
+    fn new(
+        name: &'static str,
+        label: &'static str,
+        option: Option<&'static str>,
+        quantile: Option<f64>,
+    ) -> Self {
+        Self { name, label, option, quantile }
+    }
+}
+
 impl Metric {
     /// All metrics that every run may have, in the order of reports.
     pub const ALL: [Self; 11] = match Self::EVERY.first_chunk() {
@@ -64,83 +83,66 @@ impl Metric {
     };
 
     /// Every metric, including keys and instructions, which few runs have.
-    pub(crate) const EVERY: [Self; 13] = {
-        use Metric::{
-            ClientCpu, Instructions, Keys, Max, Mean, Min, P50, P90, P95, P99, P99_9, ServerCpu,
-            Throughput,
-        };
-        [
-            Throughput,
-            Mean,
-            Min,
-            P50,
-            P90,
-            P95,
-            P99,
-            P99_9,
-            Max,
-            ClientCpu,
-            ServerCpu,
-            Keys,
-            Instructions,
-        ]
-    };
+    pub(crate) const EVERY: [Self; 13] = [
+        Self::Throughput,
+        Self::Mean,
+        Self::Min,
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P99_9,
+        Self::Max,
+        Self::ClientCpu,
+        Self::ServerCpu,
+        Self::Keys,
+        Self::Instructions,
+    ];
+
+    /// The row of the metric in the table of all.
+    fn row(self) -> Row {
+        match self {
+            Self::Throughput => Row::new("throughput_rps", "requests/s", Some("throughput"), None),
+            Self::Mean => Row::new("mean_ms", "avg (ms)", None, None),
+            Self::Min => Row::new("min_ms", "min (ms)", None, None),
+            Self::P50 => Row::new("p50_ms", "p50 (ms)", Some("p50"), Some(0.5)),
+            Self::P90 => Row::new("p90_ms", "p90 (ms)", Some("p90"), Some(0.9)),
+            Self::P95 => Row::new("p95_ms", "p95 (ms)", Some("p95"), Some(0.95)),
+            Self::P99 => Row::new("p99_ms", "p99 (ms)", Some("p99"), Some(0.99)),
+            Self::P99_9 => Row::new("p99.9_ms", "p99.9 (ms)", Some("p99.9"), Some(0.999)),
+            Self::Max => Row::new("max_ms", "max (ms)", None, None),
+            Self::ClientCpu => {
+                Row::new("client_cpu_us_per_request", "client µs/request", Some("client-cpu"), None)
+            }
+            Self::ServerCpu => {
+                Row::new("server_cpu_us_per_request", "server µs/request", Some("server-cpu"), None)
+            }
+            Self::Keys => Row::new("keys_per_s", "keys/s", None, None),
+            Self::Instructions => Row::new(
+                "instructions_per_request",
+                "instructions/request",
+                Some("instructions"),
+                None,
+            ),
+        }
+    }
 
     /// The name in JSON and CSV, with its unit. Stable.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput_rps",
-            Self::Mean => "mean_ms",
-            Self::Min => "min_ms",
-            Self::P50 => "p50_ms",
-            Self::P90 => "p90_ms",
-            Self::P95 => "p95_ms",
-            Self::P99 => "p99_ms",
-            Self::P99_9 => "p99.9_ms",
-            Self::Max => "max_ms",
-            Self::ClientCpu => "client_cpu_us_per_request",
-            Self::ServerCpu => "server_cpu_us_per_request",
-            Self::Keys => "keys_per_s",
-            Self::Instructions => "instructions_per_request",
-        }
+        self.row().name
     }
 
     /// The name on a command line, for metrics that a gate may name.
     #[must_use]
     pub fn option(self) -> Option<&'static str> {
-        match self {
-            Self::Throughput => Some("throughput"),
-            Self::P50 => Some("p50"),
-            Self::P90 => Some("p90"),
-            Self::P95 => Some("p95"),
-            Self::P99 => Some("p99"),
-            Self::P99_9 => Some("p99.9"),
-            Self::ClientCpu => Some("client-cpu"),
-            Self::ServerCpu => Some("server-cpu"),
-            Self::Instructions => Some("instructions"),
-            Self::Mean | Self::Min | Self::Max | Self::Keys => None,
-        }
+        self.row().option
     }
 
     /// The name in a table.
     #[must_use]
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Throughput => "requests/s",
-            Self::Mean => "avg (ms)",
-            Self::Min => "min (ms)",
-            Self::P50 => "p50 (ms)",
-            Self::P90 => "p90 (ms)",
-            Self::P95 => "p95 (ms)",
-            Self::P99 => "p99 (ms)",
-            Self::P99_9 => "p99.9 (ms)",
-            Self::Max => "max (ms)",
-            Self::ClientCpu => "client µs/request",
-            Self::ServerCpu => "server µs/request",
-            Self::Keys => "keys/s",
-            Self::Instructions => "instructions/request",
-        }
+        self.row().label
     }
 
     /// The name without its unit.
@@ -161,14 +163,7 @@ impl Metric {
     /// The quantile of a percentile, which is only as precise as the histogram.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
-        match self {
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P95 => Some(0.95),
-            Self::P99 => Some(0.99),
-            Self::P99_9 => Some(0.999),
-            _ => None,
-        }
+        self.row().quantile
     }
 
     /// Text for a table, with as many decimals as in reports of a run.
