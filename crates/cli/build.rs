@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(to.join("topics.rs"), table + "]")?)
 }
 
-/// The file that the link to a page leads to. It may change, and the link does not.
+/// The file of a page, behind the link to their folder. It may change, and the link does not.
 fn page(name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let link = format!("topics/{name}.md");
     let page = fs::canonicalize(&link).map_err(|why| format!("{link}: {why}"))?;

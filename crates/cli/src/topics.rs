@@ -1,5 +1,5 @@
-//! The pages of `docs/`, all of which `keystorm help TOPIC` prints. A new one is a line in docs/SUMMARY.md and a link
-//! in `topics/`, which is within the package, as `docs/` is not.
+//! The pages of `docs/`, all of which `keystorm help TOPIC` prints. A new one is a line in docs/SUMMARY.md.
+//! They are behind the link `topics`, which is within the package, as `docs/` is not.
 
 use std::io::Read;
 
