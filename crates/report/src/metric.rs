@@ -64,17 +64,6 @@ struct Row {
     quantile: Option<f64>,
 }
 
-impl Row {
-    fn new(
-        name: &'static str,
-        label: &'static str,
-        option: Option<&'static str>,
-        quantile: Option<f64>,
-    ) -> Self {
-        Self { name, label, option, quantile }
-    }
-}
-
 impl Metric {
     /// All metrics that every run may have, in the order of reports.
     pub const ALL: [Self; 11] = match Self::EVERY.first_chunk() {
@@ -101,30 +90,28 @@ impl Metric {
 
     /// The row of the metric in the table of all.
     fn row(self) -> Row {
-        match self {
-            Self::Throughput => Row::new("throughput_rps", "requests/s", Some("throughput"), None),
-            Self::Mean => Row::new("mean_ms", "avg (ms)", None, None),
-            Self::Min => Row::new("min_ms", "min (ms)", None, None),
-            Self::P50 => Row::new("p50_ms", "p50 (ms)", Some("p50"), Some(0.5)),
-            Self::P90 => Row::new("p90_ms", "p90 (ms)", Some("p90"), Some(0.9)),
-            Self::P95 => Row::new("p95_ms", "p95 (ms)", Some("p95"), Some(0.95)),
-            Self::P99 => Row::new("p99_ms", "p99 (ms)", Some("p99"), Some(0.99)),
-            Self::P99_9 => Row::new("p99.9_ms", "p99.9 (ms)", Some("p99.9"), Some(0.999)),
-            Self::Max => Row::new("max_ms", "max (ms)", None, None),
+        let (name, label, option, quantile) = match self {
+            Self::Throughput => ("throughput_rps", "requests/s", Some("throughput"), None),
+            Self::Mean => ("mean_ms", "avg (ms)", None, None),
+            Self::Min => ("min_ms", "min (ms)", None, None),
+            Self::P50 => ("p50_ms", "p50 (ms)", Some("p50"), Some(0.5)),
+            Self::P90 => ("p90_ms", "p90 (ms)", Some("p90"), Some(0.9)),
+            Self::P95 => ("p95_ms", "p95 (ms)", Some("p95"), Some(0.95)),
+            Self::P99 => ("p99_ms", "p99 (ms)", Some("p99"), Some(0.99)),
+            Self::P99_9 => ("p99.9_ms", "p99.9 (ms)", Some("p99.9"), Some(0.999)),
+            Self::Max => ("max_ms", "max (ms)", None, None),
             Self::ClientCpu => {
-                Row::new("client_cpu_us_per_request", "client µs/request", Some("client-cpu"), None)
+                ("client_cpu_us_per_request", "client µs/request", Some("client-cpu"), None)
             }
             Self::ServerCpu => {
-                Row::new("server_cpu_us_per_request", "server µs/request", Some("server-cpu"), None)
+                ("server_cpu_us_per_request", "server µs/request", Some("server-cpu"), None)
             }
-            Self::Keys => Row::new("keys_per_s", "keys/s", None, None),
-            Self::Instructions => Row::new(
-                "instructions_per_request",
-                "instructions/request",
-                Some("instructions"),
-                None,
-            ),
-        }
+            Self::Keys => ("keys_per_s", "keys/s", None, None),
+            Self::Instructions => {
+                ("instructions_per_request", "instructions/request", Some("instructions"), None)
+            }
+        };
+        Row { name, label, option, quantile }
     }
 
     /// The name in JSON and CSV, with its unit. Stable.

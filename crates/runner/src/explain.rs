@@ -82,6 +82,11 @@ pub(crate) fn hint(text: &str) -> Option<Text> {
         _ if text.starts_with("SERVER_ERROR object too large") => {
             text!("values exceed the server's item limit (option -I): use a smaller {SIZE}")
         }
+        _ if text.starts_with("SERVER_ERROR out of memory") => {
+            text!(
+                "the server evicts nothing (-M), or too slowly: give it more memory (-m), or use a smaller {SIZE}"
+            )
+        }
         "CROSSSLOT" => {
             "the keys of one command must be in one hash slot: put the same {tag} into all of them"
                 .into()

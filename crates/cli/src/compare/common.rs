@@ -39,12 +39,8 @@ pub(super) fn usage<T>(text: &str) -> Result<T, UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-pub(super) fn refuse(
-    typed: &ParsedArgs,
-    options: &[OptionId],
-    why: &str,
-) -> Result<(), UsageError> {
-    match typed.typed().find(|id| OptionId::any_has(options, id)) {
+pub(super) fn refuse(typed: &ParsedArgs, ids: &[OptionId], why: &str) -> Result<(), UsageError> {
+    match typed.typed().find(|id| OptionId::any_has(ids, id)) {
         Some(id) => usage(&format!("{} {why}", typed.written(id))),
         None => Ok(()),
     }

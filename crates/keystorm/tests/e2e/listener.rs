@@ -151,6 +151,42 @@ impl Listener {
         })
     }
 
+    /// A memcached without memory for a key the first two times that it is set. It counts the sets of each key.
+    pub(crate) fn that_evicts_slowly() -> Self {
+        let asked = Arc::new(Mutex::new(BTreeMap::new()));
+        let shared = Arc::clone(&asked);
+        let listener = Self::that(move |mut stream| {
+            let asked = Arc::clone(&shared);
+            thread::spawn(move || {
+                let mut input = BufReader::new(stream.try_clone().unwrap());
+                let mut line = String::new();
+                while input.read_line(&mut line).is_ok_and(|len| len > 0) {
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    let answer = match words[..] {
+                        ["set", key, _, _, len] => {
+                            input
+                                .read_exact(&mut vec![0; len.parse::<usize>().unwrap() + 2])
+                                .unwrap();
+                            let mut asked = asked.lock().unwrap();
+                            let times: &mut u64 = asked.entry(key.to_owned()).or_default();
+                            *times += 1;
+                            if *times > 2 {
+                                "STORED\r\n"
+                            } else {
+                                "SERVER_ERROR out of memory storing object\r\n"
+                            }
+                        }
+                        ["get", ..] => "END\r\n",
+                        _ => "ERROR\r\n",
+                    };
+                    stream.write_all(answer.as_bytes()).unwrap();
+                    line.clear();
+                }
+            });
+        });
+        Self { asked, ..listener }
+    }
+
     /// Reads what it is asked, by name, and answers it; an `Err` is the answer to what it does not know.
     fn that_knows(
         stranger: Stranger,

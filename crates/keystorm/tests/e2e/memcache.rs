@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::certificates::{Identity, Subject};
+use crate::listener::Listener;
 use crate::memcached::Memcached;
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::record;
@@ -200,6 +201,20 @@ fn quiet_commands_are_settled_by_what_comes_after_them() {
     let quiet = "-n 300 -c 2 --on-error count -- mg k S S q ';' mn";
     let ran = server.run(quiet).ok().prints("CLIENT_ERROR");
     assert!(!ran.out.contains("to no request"), "{}", ran.out);
+}
+
+#[test]
+fn a_fill_waits_until_a_full_server_has_evicted_items() {
+    let server = Listener::that_evicts_slowly();
+    let load = "--protocol memcache -c 3 -r 40 --fill -n 5 -q get key:__rand_int__";
+    Keystorm::new(&format!("-p {} {load}", server.port())).run().ok();
+    let sets = server.all_asked();
+    assert_eq!(sets.len(), 40, "{sets:?}");
+    assert!(sets.values().all(|times| *times == 3), "{sets:?}");
+    let full = Memcached::with(&["-m", "2", "-M"]);
+    full.run("-r 20k -d 1000 --fill -n 5 get key:__rand_int__")
+        .exits(1)
+        .says("give it more memory (-m)");
 }
 
 #[test]

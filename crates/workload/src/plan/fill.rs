@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::reads::{ITEMS_WRITTEN, read_keys};
-use super::{Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Stop, Window};
+use super::{
+    Backoff, Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Retry, Stop, Window,
+};
 use crate::keys::{DrawnBy, KeyNumbering};
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
 
@@ -288,7 +290,7 @@ impl PlanParts {
             ..Data::default()
         };
         let recovery = Recovery { on_error: OnError::Stop, retry: None, ..self.recovery.clone() };
-        Self {
+        let parts = Self {
             name: "fill".to_owned(),
             target: self.target.clone(),
             protocol: self.protocol,
@@ -299,7 +301,20 @@ impl PlanParts {
             recording: Recording { first_byte: false, kernel_stamps: false, ..self.recording },
             recovery,
             ..Self::default()
-        }
+        };
+        if self.protocol.is_memcache() { parts.retrying(while_evicting()) } else { parts }
+    }
+}
+
+/// Retries of what a memcached that is full answers until it has evicted older items, which it does in the background.
+fn while_evicting() -> Retry {
+    Retry {
+        // About 5 s in all.
+        most: Some(11),
+        backoff: Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 },
+        jitter: 0.0,
+        on: vec!["SERVER_ERROR out of memory".to_owned()],
+        waiting_max: DEPTH,
     }
 }
 

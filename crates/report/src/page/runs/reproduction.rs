@@ -64,7 +64,7 @@ fn command_line(run: &Run) -> String {
     let (plan, mut of_process) = (&run.plan, Vec::new());
     let mut spec = LoadSpec::of_plan(plan);
     spec.data.tests.take_if(|_| suite_test(plan).is_some());
-    if plan.recorded.is_some() {
+    if plan.has_source() {
         return spec.command_line(plan, of_process);
     }
     if let Some(probe) = &run.probe {
