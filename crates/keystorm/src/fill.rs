@@ -108,6 +108,10 @@ fn written(bed: &TestBed<'_>, plan: &Plan, what: impl Display) -> Result<Option<
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {
+        Ending::Failed(failure) if failure.is_of_server() => {
+            let server = bed.server.spawned().unwrap_or_else(|| plan.target.endpoint.to_string());
+            Err(failure.at(server).at(what).into())
+        }
         Ending::Failed(failure) => Err(failure.at(what).into()),
         Ending::Interrupted => Ok(None),
         Ending::Complete => {

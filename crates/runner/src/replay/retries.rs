@@ -1,14 +1,20 @@
 //! Retries of failed requests: how often, when, and what their times measure.
 
+use std::collections::BTreeMap;
+
 use measure::{Ending, Measurement};
+use wire::memcache::Text;
 use workload::{
-    Backoff, ClusterOptions, Mix, MixStep, OnError, Operation, Pace, Pick, PlanParts, Recovery,
-    Retry, StepCondition, Stop,
+    Backoff, ClusterOptions, CommandSpec, KeyDist, KeySpace, Mix, MixStep, OnError, Operation,
+    Pace, Pick, PlanParts, ProtocolKind, Recovery, Retry, StepCondition, Stop,
 };
 
 use super::cluster::masters;
 use super::server::{Log, Server};
-use super::{MS, SECOND, parts, replay, replay_on};
+use super::{MS, SECOND, parts, replay, replay_by, replay_on};
+use crate::concrete::work;
+use crate::route::DirectRoute;
+use crate::worker::Worker;
 
 /// A plan of `SET`s that are retried at once, without end.
 fn retrying(connections: u32, depth: u32, stop: Stop) -> PlanParts {
@@ -191,4 +197,53 @@ fn a_connection_for_each_pipeline_waits_for_its_retry() {
     let (got, log) = replay(plan, Server::taking(MS).answering(one_in_ten_fails));
     assert_eq!((got.ending.clone(), got.total.requests()), (Ending::Complete, 200));
     adds_up(&got, &log);
+}
+
+/// Fills 50 keys of a memcached that answers like this; returns how often each was stored, too.
+fn filled(answer: fn(&[String], usize) -> Vec<u8>) -> (Measurement, Log, BTreeMap<String, usize>) {
+    let mut plan = parts(3, 1, Stop::Requests(1));
+    plan.protocol = ProtocolKind::MemcacheText;
+    plan.sequence = vec![CommandSpec::parse(["get", "k:__key__"])];
+    plan.data.keys = KeySpace::new(Some(50), KeyDist::UNIFORM);
+    plan.data.fill = Some(Vec::new());
+    let fill = plan.filled_by().parts.remove(0);
+    let server = Server::taking(MS / 10).in_lines(answer);
+    let (got, log) = replay_by(fill, server, |engine, context, recorder| {
+        let route = DirectRoute::new(&context, &[]);
+        work(Worker::<_, Text, _>::new(engine, context, recorder, route))
+    });
+    let mut stores = BTreeMap::new();
+    for (.., words) in &log.requests {
+        assert_eq!(words[0], "set");
+        *stores.entry(words[1].clone()).or_default() += 1;
+    }
+    (got, log, stores)
+}
+
+const NO_MEMORY_YET: &[u8] = b"SERVER_ERROR out of memory storing object\r\n";
+
+#[test]
+fn a_fill_stores_a_key_again_until_memcached_has_freed_memory() {
+    let (got, log, stores) = filled(|_, n| match n {
+        3..9 | 20..25 => NO_MEMORY_YET.to_vec(),
+        _ => b"STORED\r\n".to_vec(),
+    });
+    assert_eq!(got.ending, Ending::Complete);
+    assert_eq!((got.total.requests(), got.total.errors.total()), (50, 0));
+    assert_eq!((stores.len(), log.requests.len()), (50, 50 + 11));
+}
+
+#[test]
+fn a_fill_ends_if_memcached_never_frees_memory_and_at_once_after_other_errors() {
+    let (got, log, stores) = filled(|_, _| NO_MEMORY_YET.to_vec());
+    let Ending::Failed(failure) = got.ending else { panic!("{:?}", got.ending) };
+    assert!(
+        failure.text.contains("out of memory storing object (start memcached with a higher -m")
+    );
+    assert_eq!(stores.values().max(), Some(&17));
+    let took_ns = log.requests.last().unwrap().0 - log.requests[0].0;
+    assert!((SECOND..3 * SECOND).contains(&took_ns), "{took_ns}");
+    let (got, _, stores) = filled(|_, _| b"SERVER_ERROR object too large for cache\r\n".to_vec());
+    assert!(matches!(got.ending, Ending::Failed(_)));
+    assert_eq!(stores.values().max(), Some(&1));
 }

@@ -165,7 +165,8 @@ impl PlanParts {
             [remove.into()].into_iter().chain(key).collect::<Vec<_>>().into()
         });
         let sequence = commands.collect();
-        Self { name: "clean".to_owned(), sequence, ..self.clone() }
+        let recovery = Recovery { retry: None, ..self.recovery.clone() };
+        Self { name: "clean".to_owned(), sequence, mix: None, recovery, ..self.clone() }
     }
 
     /// Returns the plans that prepare a server: commands sent for every key, or once if they name no key by
@@ -302,7 +303,9 @@ impl PlanParts {
             recovery,
             ..Self::default()
         };
-        if self.protocol.is_memcache() { parts.retrying(while_evicting()) } else { parts }
+        // What is sent together cannot be retried one by one.
+        let is_store = self.protocol.is_memcache() && parts.sequence.len() == 1;
+        if is_store { parts.retrying(while_evicting()) } else { parts }
     }
 }
 
@@ -313,7 +316,7 @@ fn while_evicting() -> Retry {
         most: Some(11),
         backoff: Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 },
         jitter: 0.0,
-        on: vec!["SERVER_ERROR out of memory".to_owned()],
+        on: vec!["SERVER_ERROR out of memory".to_owned(), "OUT_OF_MEMORY".to_owned()],
         waiting_max: DEPTH,
     }
 }

@@ -96,6 +96,25 @@ fn keys_live_as_long_as_the_plan_says_of_its_fill() {
 }
 
 #[test]
+fn stores_of_memcached_are_retried_unless_several_commands_write_a_key() {
+    for (with, retried) in [
+        (&[][..], true),
+        (&["set n:__key__ 0 0 v"], true),
+        (&["set n:__key__ 0 0 v", "set m:__key__ 0 0 w"], false),
+    ] {
+        let with = with.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
+        let plan = read(vec![CommandSpec::parse(["get", "n:__key__"])], |parts| {
+            parts.protocol = ProtocolKind::MemcacheText;
+            parts.data.fill = Some(with);
+        });
+        let fill = plan.filled_by().parts.remove(0);
+        let (removes, plan) = (fill.removed_by().build().unwrap(), fill.build().unwrap());
+        assert_eq!((plan.recovery.retry.is_some(), plan.mix.is_some()), (retried, retried));
+        assert!(removes.recovery.retry.is_none() && removes.mix.is_none());
+    }
+}
+
+#[test]
 fn what_reads_no_strings_must_name_how_to_be_filled() {
     let unfillable = fill(&["HGETALL h:__key__", "SADD s:__key__ x"], &[]);
     assert_eq!(
