@@ -22,12 +22,6 @@ pub struct OptionId {
 }
 
 impl OptionId {
-    /// The option in this field, of which the word is that of the field.
-    #[must_use]
-    pub const fn of_field(field: &'static str) -> Self {
-        Self { field, word: None }
-    }
-
     /// The field that holds the option, which is also its identity on a command line.
     #[must_use]
     pub fn field(self) -> String {

@@ -82,8 +82,9 @@ pub(crate) fn hint(text: &str) -> Option<Text> {
         _ if text.starts_with("SERVER_ERROR object too large") => {
             text!("values exceed the server's item limit (option -I): use a smaller {SIZE}")
         }
-        _ if text.starts_with("SERVER_ERROR out of memory")
-            || text.starts_with("OUT_OF_MEMORY") =>
+        _ if ["SERVER_ERROR out of memory", "OUT_OF_MEMORY"]
+            .iter()
+            .any(|s| text.starts_with(s)) =>
         {
             text!(
                 "the server evicts nothing (-M), or too slowly: give it more memory (-m), or use a smaller {SIZE}"

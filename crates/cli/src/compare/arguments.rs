@@ -1,8 +1,8 @@
 //! The options of `keystorm compare` that a run lacks, and the text of its help.
 
 use naming::{
-    CALLED, CLOCK, HDR, HOST, IDLE, KEEP, OptionId, PORT, PRINT_PLAN, PRINT_WORKLOAD, PROBE,
-    REPEAT, SHARD, SOCKET, SPAWN, START_AT, URI,
+    CALLED, CLOCK, CORES, HDR, HOST, IDLE, KEEP, OptionId, PORT, PRINT_PLAN, PRINT_WORKLOAD, PROBE,
+    REPEAT, SHARD, SOCKET, SPAWN, START_AT, TABLES, URI,
 };
 use std::time::Duration;
 
@@ -35,8 +35,7 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
 const EXAMPLES: &str = include_str!("../../help/compare.txt").trim_ascii_end();
 
 /// Options of servers of different protocols.
-pub(super) const TERMS_OPTIONS: [OptionId; 2] =
-    [OptionId::of_field("tables"), OptionId::of_field("cores")];
+pub(super) const TERMS_OPTIONS: [OptionId; 2] = [TABLES, CORES];
 /// Maximum number of cores of servers: each core gets a process.
 const CORES_MAX: u32 = 256;
 /// Options that the help has behind `--slo`.

@@ -303,8 +303,9 @@ impl PlanParts {
             recovery,
             ..Self::default()
         };
-        // What is sent together cannot be retried one by one.
-        let is_store = self.protocol.is_memcache() && parts.sequence.len() == 1;
+        // What is sent together cannot be retried one by one, and an append may have been carried out.
+        let is_store = self.protocol.is_memcache()
+            && matches!(&parts.sequence[..], [one] if one.name() == "SET");
         if is_store { parts.retrying(while_evicting()) } else { parts }
     }
 }

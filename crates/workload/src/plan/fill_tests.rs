@@ -101,6 +101,7 @@ fn stores_of_memcached_are_retried_unless_several_commands_write_a_key() {
         (&[][..], true),
         (&["set n:__key__ 0 0 v"], true),
         (&["set n:__key__ 0 0 v", "set m:__key__ 0 0 w"], false),
+        (&["append n:__key__ 0 0 v"], false),
     ] {
         let with = with.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
         let plan = read(vec![CommandSpec::parse(["get", "n:__key__"])], |parts| {
