@@ -19,7 +19,7 @@ macro_rules! options {
 // One without a word is written as its field.
 options! {
     HOST = "-h", PORT = "-p", SOCKET = "-s", URI = "-u", PASSWORD = "-a", RESP3 = "-3", CONNECTIONS = "-c",
-    REQUESTS = "-n", REPEATS = "--repeat", SETTINGS = "--set", PIPELINE = "-P", RATE = "--rps", KEEP_ALIVE = "-k", JOIN = "--set join",
+    REQUESTS = "-n", PIPELINE = "-P", RATE = "--rps", KEEP_ALIVE = "-k", JOIN = "--set join",
     CONNECT_SPACING = "--set connect-spacing", REQUESTS_PER_CONNECTION = "--set requests-per-connection",
     RENEW = "--set renew", RECONNECT_WAIT = "--set reconnect-wait", RECONNECT_TRIES = "--set reconnect-tries",
     RECONNECT_TIMEOUT = "--set reconnect-timeout", TESTS = "-t", KEY_RANGE = "-r",
@@ -27,7 +27,7 @@ options! {
     ONE_SLOT = "--set one-slot", SIZE = "-d",
     SIZE_BY = "--set size-by", ORDER = "--set order", STDIN_ARG = "-x", ROWS_BY = "--set rows-by",
     ROW_VALUE = "--set row-value", IDLE = "-I", REPEAT = "-l",
-    CALLED = "--as", QUIET = "-q", EXIT_ON_ERROR = "-e",
+    CALLED = "--as", QUIET = "-q", EXIT_ON_ERROR = "-e", REPEATS = "--repeat", SETTINGS = "--set",
     HASH, PROTOCOL, POOL, SOURCE_IP, MPTCP, USER, PASSWORD_COMMAND, DBNUM, ENABLE_TRACKING, NO_TOUCH, CLUSTER, RFR,
     RFR_WITHOUT, RFR_REPLICAS, RFR_CONNECTIONS, RFR_ALSO, PER_NODE, RPS_PER_NODE, REPLICAS, SPAWN, SPAWN_ARGS,
     SPAWN_UNIX, SERVER_CPUS, TLS, SNI, CACERT, CACERTDIR, INSECURE, CERT, CERT_CHAIN, KEY, TLS_CIPHERS,

@@ -18,9 +18,9 @@ use crate::write::{PrintedOption, given_fields, key, vocabulary};
 /// Values of options, by their keys.
 pub type Fields = Map<String, Value>;
 
-/// Options of a load that no workload file says: the part of which run a process is; options for which a file has keys
-/// of its own, or that name the file; consent, which only who types the line can give; and what operations decide, or
-/// takes another file.
+/// Options of a load that no workload file says: those that tell a process its part of a run, those for which a file
+/// has keys of its own, the name of the file itself, consent, which only a person can give, `mix`, which operations
+/// decide, and standard input and records, since a file needs no other.
 const COMMAND_LINE_OPTIONS: [OptionId; 13] = [
     SHARD, START_AT, REPEAT, REPEATS, IDLE, NAME, SETTINGS, WORKLOAD, PHASE, YES, MIX, STDIN_ARG,
     REPLAY,

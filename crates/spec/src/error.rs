@@ -26,7 +26,7 @@ pub(crate) fn first_given<G: Serialize + Default>(group: &G) -> Option<OptionId>
     let of = serde_json::to_value(group).ok()?;
     let default = serde_json::to_value(G::default()).ok()?;
     OPTIONS.iter().copied().find(|option| {
-        let key = option.field().replace('_', "-");
+        let key = option.key();
         of.get(&key) != default.get(&key)
     })
 }

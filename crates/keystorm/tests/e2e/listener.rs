@@ -153,38 +153,32 @@ impl Listener {
 
     /// A memcached without memory for a key the first two times that it is set. It counts the sets of each key.
     pub(crate) fn that_evicts_slowly() -> Self {
-        let asked = Arc::new(Mutex::new(BTreeMap::new()));
-        let shared = Arc::clone(&asked);
-        let listener = Self::that(move |mut stream| {
-            let asked = Arc::clone(&shared);
-            thread::spawn(move || {
-                let mut input = BufReader::new(stream.try_clone().unwrap());
-                let mut line = String::new();
-                while input.read_line(&mut line).is_ok_and(|len| len > 0) {
-                    let words: Vec<&str> = line.split_whitespace().collect();
-                    let answer = match words[..] {
-                        ["set", key, _, _, len] => {
-                            input
-                                .read_exact(&mut vec![0; len.parse::<usize>().unwrap() + 2])
-                                .unwrap();
-                            let mut asked = asked.lock().unwrap();
-                            let times: &mut u64 = asked.entry(key.to_owned()).or_default();
-                            *times += 1;
-                            if *times > 2 {
-                                "STORED\r\n"
-                            } else {
-                                "SERVER_ERROR out of memory storing object\r\n"
-                            }
+        Self::that_counts(|mut stream, asked| {
+            let mut input = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while input.read_line(&mut line).is_ok_and(|len| len > 0) {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let answer = match words[..] {
+                    ["set", key, _, _, len] => {
+                        let mut value = vec![0; len.parse::<usize>().unwrap() + 2];
+                        input.read_exact(&mut value).unwrap();
+                        let mut asked = asked.lock().unwrap();
+                        let times = asked.entry(key.to_owned()).or_default();
+                        *times += 1;
+                        let is_stored = *times > 2;
+                        if is_stored {
+                            "STORED\r\n"
+                        } else {
+                            "SERVER_ERROR out of memory storing object\r\n"
                         }
-                        ["get", ..] => "END\r\n",
-                        _ => "ERROR\r\n",
-                    };
-                    stream.write_all(answer.as_bytes()).unwrap();
-                    line.clear();
-                }
-            });
-        });
-        Self { asked, ..listener }
+                    }
+                    ["get", ..] => "END\r\n",
+                    _ => "ERROR\r\n",
+                };
+                stream.write_all(answer.as_bytes()).unwrap();
+                line.clear();
+            }
+        })
     }
 
     /// Reads what it is asked, by name, and answers it; an `Err` is the answer to what it does not know.
@@ -195,28 +189,35 @@ impl Listener {
         + Send
         + 'static,
     ) -> Self {
+        Self::that_counts(move |mut stream, asked| {
+            let mut input = BufReader::new(stream.try_clone().unwrap());
+            let mut is_silent = false;
+            while let Some((name, answer)) = read(&mut input) {
+                *asked.lock().unwrap().entry(name).or_default() += 1;
+                let answer = match (answer, stranger) {
+                    (Ok(answer), _) | (Err(answer), Stranger::Refuses) => answer,
+                    (Err(_), Stranger::Closes) => return,
+                    (Err(_), Stranger::IsSilent) => {
+                        is_silent = true;
+                        ""
+                    }
+                };
+                if !is_silent && stream.write_all(answer.as_bytes()).is_err() {
+                    return;
+                }
+            }
+        })
+    }
+
+    /// Serves each connection on a thread of its own, which counts what it is asked.
+    fn that_counts(
+        serve: impl Fn(TcpStream, &Mutex<BTreeMap<String, u64>>) + Copy + Send + 'static,
+    ) -> Self {
         let asked = Arc::new(Mutex::new(BTreeMap::new()));
         let shared = Arc::clone(&asked);
-        let listener = Self::that(move |mut stream| {
+        let listener = Self::that(move |stream| {
             let asked = Arc::clone(&shared);
-            thread::spawn(move || {
-                let mut input = BufReader::new(stream.try_clone().unwrap());
-                let mut is_silent = false;
-                while let Some((name, answer)) = read(&mut input) {
-                    *asked.lock().unwrap().entry(name).or_default() += 1;
-                    let answer = match (answer, stranger) {
-                        (Ok(answer), _) | (Err(answer), Stranger::Refuses) => answer,
-                        (Err(_), Stranger::Closes) => return,
-                        (Err(_), Stranger::IsSilent) => {
-                            is_silent = true;
-                            ""
-                        }
-                    };
-                    if !is_silent && stream.write_all(answer.as_bytes()).is_err() {
-                        return;
-                    }
-                }
-            });
+            thread::spawn(move || serve(stream, &asked));
         });
         Self { asked, ..listener }
     }

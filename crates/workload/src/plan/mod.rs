@@ -256,10 +256,10 @@ impl PlanParts {
             self.data.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
         let fill = self.data.fill.iter().flatten();
         let commands = self.sequence.iter().chain(&self.setup).chain(fill);
-        let bytes_all = commands
+        let sizes = commands
             .flat_map(|command| &command.args)
             .map(|arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest)));
-        let sent = bytes_all.max().unwrap_or(0);
+        let sent = sizes.max().unwrap_or(0);
         // A fill without commands of its own writes values like the plan's.
         let filled = self.data.fill.as_ref().map_or(0, |_| largest.max(self.data.payload_bytes));
         sent.max(filled)
