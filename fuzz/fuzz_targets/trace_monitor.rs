@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&piece, input)) = data.split_first() else { return };
-    trace::conformance::check("monitor", input, usize::from(piece));
+    traffic::conformance::check("monitor", input, usize::from(piece));
 });

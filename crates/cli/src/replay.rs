@@ -12,8 +12,8 @@ use naming::{
     RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, SIZE, STDIN_ARG, TESTS, TTL, VERIFY, WARMUP,
     WINDOW, WORKLOAD,
 };
-use replay::{Glob, Replay, Selection, Speed};
 use report::slo::Slo;
+use traffic::replay::{Glob, Replay, Selection, Speed};
 
 use super::UsageError;
 use spec::values::{count_in, percent, seconds};

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use cli::job::UsageError;
 use host::Address;
-use runner::RequestSource;
 use wire::resp::Value;
-use workload::{Plan, RecordedTraffic, Target};
+use workload::{Plan, RecordedTraffic, RequestSource, Target};
 
 use crate::server::Server;
 

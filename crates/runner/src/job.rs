@@ -5,14 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{Address, TlsContext};
-use workload::Plan;
+use workload::{Plan, RequestSource};
 
 use crate::destination::{Destination, Resolver};
 use crate::gate::GateOpening;
 use crate::password::PasswordSource;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
 use crate::route::ring::RingJob;
-use crate::source::RequestSource;
 use crate::{Barrier, LiveRate};
 
 /// A plan, its target, and the outside parts that it needs.

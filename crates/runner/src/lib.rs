@@ -54,7 +54,6 @@ pub use memory::check_memory;
 pub use password::{LoginPassword, PasswordSource};
 pub use route::cluster::{ClusterJob, Refresh};
 pub use route::ring::{RingJob, RingServer};
-pub use source::{DueRequest, DueRequests, RequestSource};
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use measure::Outcome;
 use wire::KeyNumber;
-
-use crate::source::DueRequest;
+use workload::DueRequest;
 
 /// Requests that were sent together on one connection and are answered in order. `M` is the route's note on
 /// them.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use trace::words;
+use wire::quoted::words;
 use workload::{Arg, CommandSpec, Dataset, Piece, RowBy};
 
 /// A capture, read.

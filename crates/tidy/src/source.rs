@@ -4,7 +4,7 @@
 #[must_use]
 pub fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    ["/tests/", "/benches/", "/src/replay/"].iter().any(|folder| path.contains(folder))
+    ["/tests/", "/benches/", "/runner/src/replay/"].iter().any(|folder| path.contains(folder))
         || name.ends_with("tests.rs")
         || name == "test.rs"
         || name == "fixture.rs"

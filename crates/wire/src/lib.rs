@@ -22,6 +22,7 @@ mod payload;
 #[cfg(test)]
 mod pieces;
 mod protocol;
+pub mod quoted;
 mod reply_patterns;
 mod request_inputs;
 pub mod resp;

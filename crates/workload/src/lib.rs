@@ -15,6 +15,7 @@ pub mod command_line;
 pub mod dataset;
 pub mod delivery;
 pub mod derived;
+mod due_requests;
 pub mod escape;
 pub mod hashes;
 pub mod key_event;
@@ -52,6 +53,7 @@ pub use delivery::{
     TAG, message,
 };
 pub use derived::DerivedText;
+pub use due_requests::{DueRequest, DueRequests, RequestSource};
 pub use key_event::KeyEvent;
 pub use keys::{
     DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeyNumbering, KeySpace, OneGroup, Source,

@@ -2,8 +2,8 @@
 
 use spec::captured::has_open_ended_replies;
 use spec::escape::literal;
-use trace::words;
 use wire::cluster::hashed;
+use wire::quoted::words;
 
 use super::fault::{Fault, check_error, usage_error};
 use super::operations::{DRAWN_KEY, Words};

@@ -11,8 +11,8 @@ use cli::front::{Front, command};
 use cli::job::{End, Intent, Job, UsageError};
 use cli::replay::{REFUSED, RecordOptions, recorded};
 use lab::TypedLine;
-use replay::{PrefillPlan, Scan, Speed, Traffic};
-use trace::{Losses, Stamps};
+use traffic::replay::{PrefillPlan, Scan, Speed, Traffic};
+use traffic::{Losses, Stamps};
 use workload::quantity::counted;
 use workload::{
     ClusterOptions, Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop, Target,
@@ -132,7 +132,7 @@ impl RecordedLoad {
         replay.to_cluster = frame.target.cluster.is_some();
         let named = replay.paths.iter().map(|path| path.display().to_string());
         let source = named.collect::<Vec<_>>().join(", ");
-        let mut scan = replay::scan(&replay, record.prefill).map_err(|why| {
+        let mut scan = traffic::replay::scan(&replay, record.prefill).map_err(|why| {
             UsageError(if why.contains(&source) { why } else { format!("{source}: {why}") })
         })?;
         let asked = record.keeps_connections.then_some(frame.load.concurrency.connections);

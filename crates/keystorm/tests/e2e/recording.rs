@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trace::Event;
+use traffic::Event;
 
 use crate::cluster::Cluster;
 use crate::listener::Listener;
@@ -30,7 +30,7 @@ pub(crate) fn recording(server: &Server, options: &str, file: &Path) -> Process 
 
 /// Every event of a file.
 pub(crate) fn events(file: &Path) -> Vec<Event> {
-    let mut reader = trace::open(&[file.to_owned()], &trace::OpenOptions::default()).unwrap();
+    let mut reader = traffic::open(&[file.to_owned()], &traffic::OpenOptions::default()).unwrap();
     let (mut event, mut all) = (Event::default(), Vec::new());
     while reader.next(&mut event).unwrap() {
         all.push(event.clone());

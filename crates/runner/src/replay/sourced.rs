@@ -2,7 +2,10 @@
 
 use measure::Measurement;
 use wire::resp::{Resp, encode_command};
-use workload::{CommandSpec, OnError, Pace, PlanParts, RecordedTraffic, Stop, Window};
+use workload::{
+    CommandSpec, DueRequest, DueRequests, OnError, Pace, PlanParts, RecordedTraffic, RequestSource,
+    Stop, Window,
+};
 
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
@@ -10,7 +13,6 @@ use crate::concrete::work;
 use crate::route::DirectRoute;
 use crate::source::feed::Feed;
 use crate::worker::Worker;
-use crate::{DueRequest, DueRequests, RequestSource};
 
 /// Commands of a record with their words; the first of them is `GET`, the second kind anything else.
 #[derive(Clone)]
@@ -18,13 +20,16 @@ struct Commands(Vec<(DueRequest, Vec<String>)>);
 
 impl RequestSource for Commands {
     fn requests(&self) -> Result<Box<dyn DueRequests + Send + '_>, String> {
-        Ok(Box::new(self.0.iter()))
+        Ok(Box::new(Reading(self.0.iter())))
     }
 }
 
-impl DueRequests for std::slice::Iter<'_, (DueRequest, Vec<String>)> {
+/// A reading of the commands.
+struct Reading<'c>(std::slice::Iter<'c, (DueRequest, Vec<String>)>);
+
+impl DueRequests for Reading<'_> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<DueRequest>, String> {
-        let Some((command, words)) = Iterator::next(self) else { return Ok(None) };
+        let Some((command, words)) = self.0.next() else { return Ok(None) };
         let words: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         encode_command(&words, bytes);
         Ok(Some(*command))

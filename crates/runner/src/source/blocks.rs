@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 
-use super::DueRequest;
+use workload::DueRequest;
 
 /// Commands and bytes of a block; a longer command has a block of its own.
 const COMMANDS_MAX: usize = 1024;

@@ -6,8 +6,9 @@
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 
+use workload::{DueRequests, RequestSource};
+
 use super::blocks::{Block, WorkerSource};
-use super::{DueRequests, RequestSource};
 
 /// Maximum number of blocks queued for a worker.
 const AHEAD: usize = 16;

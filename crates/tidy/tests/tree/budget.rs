@@ -16,7 +16,7 @@ const SUPPORT: &[&str] = &[
     "crates/engine/src/scripted.rs",
     "crates/report/src/conformance.rs",
     "crates/report/src/verdict/contradictions.rs",
-    "crates/trace/src/conformance.rs",
+    "crates/traffic/src/conformance.rs",
     "fuzz/",
 ];
 
@@ -61,8 +61,9 @@ const AREAS: &[Area] = &[
     Area {
         name: "recorded traffic",
         paths: &[
-            "crates/trace/",
-            "crates/replay/",
+            "crates/traffic/",
+            "crates/wire/src/quoted.rs",
+            "crates/workload/src/due_requests.rs",
             "crates/runner/src/source/",
             "crates/lab/src/answers.rs",
             "crates/lab/src/head_room.rs",

@@ -41,15 +41,14 @@ const SLEEPS: &[(&str, usize, &str)] = &[
 const OWN: &str = "crates/tidy/";
 
 /// Crates that carry out and report, and must not know where a job comes from.
-const LOWER: [&str; 13] = [
+const LOWER: [&str; 12] = [
     "naming",
     "workload",
     "wire",
     "engine",
     "measure",
     "statistics",
-    "trace",
-    "replay",
+    "traffic",
     "runner",
     "host",
     "report",

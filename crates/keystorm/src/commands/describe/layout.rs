@@ -2,8 +2,8 @@
 
 use report::grouped;
 use report::page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
-use trace::Losses;
-use trace::describe::{Description, Percentiles, Zipf};
+use traffic::Losses;
+use traffic::describe::{Description, Percentiles, Zipf};
 use workload::quantity::{counted, noun};
 
 /// The page.

@@ -15,8 +15,8 @@ use cli::console::{bar, diagnostics};
 use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent};
 use report::page::{Block, Page, term};
-use trace::describe::{Describer, Description};
-use trace::{Event, OpenOptions, ReadError};
+use traffic::describe::{Describer, Description};
+use traffic::{Event, OpenOptions, ReadError};
 
 use self::options::Options;
 use crate::commands::pages::Pages;
@@ -49,7 +49,7 @@ fn describe(job: &Options) -> Result<End> {
     let workload =
         job.workload.as_deref().map(|path| ResultFile::new("--workload", path)).transpose()?;
     let options = OpenOptions { format: job.format.clone() };
-    let mut reader = trace::open(&job.files, &options).map_err(in_words)?;
+    let mut reader = traffic::open(&job.files, &options).map_err(in_words)?;
     let source = reader.source().clone();
     let mut describer = Describer::new(&source);
     let mut event = Event::default();

@@ -50,7 +50,7 @@ impl Options {
 
 /// The name of a format of records.
 fn record_format(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = trace::FORMATS.iter().map(|format| format.name).collect();
+    let names: Vec<&str> = traffic::FORMATS.iter().map(|format| format.name).collect();
     if names.contains(&text) {
         Ok(text.to_owned())
     } else {

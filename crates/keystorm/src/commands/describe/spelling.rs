@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trace::describe::{Description, Word};
+use traffic::describe::{Description, Word};
 
 use super::words::named;
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn words_come_back_as_they_were() {
         for text in [&b"a\"b\\c\n"[..], b"return 1", b"", b"plain", b"\xff"] {
-            assert_eq!(trace::words(literal(text).as_bytes()).unwrap(), [text]);
+            assert_eq!(wire::quoted::words(literal(text).as_bytes()).unwrap(), [text]);
         }
     }
 }

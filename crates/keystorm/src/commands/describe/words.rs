@@ -1,9 +1,9 @@
 //! Recorded commands as words that a load can send again and again, with newly made keys: without arguments
 //! that would make them fail, and without commands that always would.
 
-use trace::Event;
-use trace::commands::{Deadline, deadline, entry_id};
-use trace::describe::{Description, Pattern, Shape, Word};
+use traffic::Event;
+use traffic::commands::{Deadline, deadline, entry_id};
+use traffic::describe::{Description, Pattern, Shape, Word};
 
 /// Commands that fail if what they name is missing (such as a script or an element), or exists already.
 const NEEDY: [&str; 14] = [
@@ -33,7 +33,7 @@ pub(super) fn words(shape: &Shape, of: &Description) -> Option<Vec<Word>> {
     if of.memcache {
         return in_cache_order(words);
     }
-    if !replay::stands_alone(&event) || NEEDY.iter().any(|name| event.is(name)) {
+    if !traffic::replay::stands_alone(&event) || NEEDY.iter().any(|name| event.is(name)) {
         return None;
     }
     // A recorded number is not above those that the load itself has added.

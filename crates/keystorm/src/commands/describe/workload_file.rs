@@ -7,8 +7,8 @@ use std::fmt::Write;
 use anyhow::{Result, bail};
 use report::grouped;
 use spec::write::toml_text as quoted;
-use trace::commands::DataType;
-use trace::describe::{Description, Pattern, Shape, Sizes, Word};
+use traffic::commands::DataType;
+use traffic::describe::{Description, Pattern, Shape, Sizes, Word};
 
 use super::spelling::{argument, literal, random};
 use super::words::{group, pattern, words};

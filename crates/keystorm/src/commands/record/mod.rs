@@ -19,7 +19,7 @@ use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent};
 use host::Questions;
 use report::grouped;
-use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
+use traffic::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
 
 use self::cost::{Cost, NOT_MEASURED};
 use self::node::Node;
@@ -144,7 +144,7 @@ struct Recorder<'r> {
     server: &'r Server,
     interrupted: &'r AtomicBool,
     decoders: Vec<DecoderSettings>,
-    events: Option<std::sync::mpsc::SyncSender<Vec<trace::Event>>>,
+    events: Option<std::sync::mpsc::SyncSender<Vec<traffic::Event>>>,
     writer: Option<std::thread::JoinHandle<Result<()>>>,
     progress: Arc<Progress>,
     bar: Bar,

@@ -89,7 +89,7 @@ impl Node {
         node
     }
 
-    /// The format of the feed, by its name in crate `trace`.
+    /// The format of the feed, by its name in crate `traffic`.
     pub(super) fn format(&self) -> &'static str {
         match self.watcher {
             Watcher::Resp(_) => "monitor",
@@ -215,8 +215,8 @@ fn client_number(client: &mut Client<Transport>) -> Option<(String, u64)> {
     let own = format!("id={id} ");
     let line = list.lines().find(|line| line.starts_with(&own))?;
     let address = field(line, "addr=")?;
-    let number =
-        if address.starts_with('/') { u64::MAX } else { trace::client_number(address.as_bytes()) };
+    let bytes = address.as_bytes();
+    let number = if bytes.starts_with(b"/") { u64::MAX } else { traffic::client_number(bytes) };
     Some((id.to_string(), number))
 }
 

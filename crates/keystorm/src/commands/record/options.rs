@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use cli::job::UsageError;
 use spec::values::{seconds, seconds_in};
-use trace::Sample;
+use traffic::Sample;
 use workload::quantity;
 
 use crate::commands::named_server::NamedServer;

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use trace::{Event, Flags, Losses, Privacy, Protocol, ReadError, Reader, Sample, Writer};
+use traffic::{Event, Flags, Losses, Privacy, Protocol, ReadError, Reader, Sample, Writer};
 
 use super::feed::Pieces;
 
@@ -65,7 +65,7 @@ impl DecoderSettings {
     }
 
     fn decode(&mut self, bytes: Pieces, to: &SyncSender<Vec<Event>>) -> Result<Losses, ReadError> {
-        let mut reader = trace::open_live(&self.name, self.format, Box::new(bytes))?;
+        let mut reader = traffic::open_live(&self.name, self.format, Box::new(bytes))?;
         let (mut event, mut keys) = (Event::default(), Vec::new());
         let mut batch = Vec::new();
         loop {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn events_of_two_servers_are_written_by_time() {
-        let source = trace::Source::default();
+        let source = traffic::Source::default();
         let mut writer = Writer::new(Vec::new(), &source).unwrap();
         let mut order = Order { servers: 2, ..Order::default() };
         let second = 1_000_000_000;
@@ -230,8 +230,8 @@ mod tests {
         }
         order.flush(&mut writer).unwrap();
         let file = std::io::Cursor::new(writer.finish().unwrap());
-        let options = trace::OpenOptions::default();
-        let mut reader = trace::open_input("x".as_ref(), Box::new(file), &options).unwrap();
+        let options = traffic::OpenOptions::default();
+        let mut reader = traffic::open_input("x".as_ref(), Box::new(file), &options).unwrap();
         let (mut event, mut seen) = (Event::default(), Vec::new());
         while reader.next(&mut event).unwrap() {
             seen.push((event.at_ns * 2 / second, event.client));

@@ -338,7 +338,7 @@ impl<'s> Session<'s> {
     fn init(&self, init: &InitCommand) -> Result<(), PlanRefusal> {
         let words: Vec<Vec<u8>> = match init {
             InitCommand::Line(line) => {
-                let words = trace::words(line.as_bytes());
+                let words = wire::quoted::words(line.as_bytes());
                 words.ok_or_else(|| broken(anyhow!("{line}: unbalanced quotes")))?
             }
             InitCommand::Words(words) => {

@@ -15,10 +15,9 @@ mod turns;
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pace, Plan, SequenceBatch, Window};
+use workload::{DueRequest, Pace, Plan, SequenceBatch, Window};
 
 use super::RouteHooks;
-use crate::DueRequest;
 use crate::recorder::Recorder;
 use crate::request::{CommandReply, OperationState, Request};
 use crate::source::blocks::WorkerSource;

@@ -2,9 +2,9 @@
 
 use engine::Engine;
 use wire::Protocol;
+use workload::DueRequest;
 
 use super::{Cluster, ClusterRequest, Mark, RouteState, recovery};
-use crate::DueRequest;
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};

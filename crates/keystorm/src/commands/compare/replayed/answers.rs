@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use host::{Client, Transport};
 use lab::AnswerTotals;
-use replay::Question;
 use report::compare::AnswerComparison;
+use traffic::replay::Question;
 use wire::resp::Value;
 use workload::Plan;
 

@@ -9,9 +9,9 @@ use cli::job::End;
 use lab::head_room::{SpeedTrials, speed_range};
 use lab::{RateOutcome, Search};
 use measure::Ending;
-use replay::Speed;
 use report::compare::{HeadRoom, SpeedRange};
 use report::slo::Slo;
+use traffic::replay::Speed;
 use workload::PlanParts;
 
 use super::super::test_beds::TestBeds;

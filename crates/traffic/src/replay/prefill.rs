@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use runner::{DueRequest, DueRequests, RequestSource};
-use trace::commands::{Command, DataType, Role, roles, writes};
-use trace::{Event, Outcome, Protocol};
 use wire::Protocol as _;
 use wire::cluster::slot_of;
 use wire::memcache::Text;
 use wire::resp::encode_command;
-use workload::CommandSpec;
+use workload::{CommandSpec, DueRequest, DueRequests, RequestSource};
+
+use crate::commands::{Command, DataType, Role, roles, writes};
+use crate::{Event, Outcome, Protocol};
 
 /// Maximum number of keys that are remembered; further ones are not prefilled.
 const KEYS_MAX: usize = 10_000_000;

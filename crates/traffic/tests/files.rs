@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use trace::{Event, Losses, OpenOptions, Source, Stamps, Writer, open};
+use traffic::{Event, Losses, OpenOptions, Source, Stamps, Writer, open};
 
 /// Lines of MONITOR, of a server whose clients send one after another.
 fn monitor(count: usize, first_s: usize, step_s: usize) -> String {

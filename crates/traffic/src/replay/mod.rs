@@ -2,8 +2,8 @@
 //! words.
 //!
 //! A record is read twice: [`scan`] finds the facts that a plan needs beforehand, and [`Traffic`] gives a run
-//! its commands. Formats of records are in `trace`, sending is in `runner`, and the caller that connects
-//! decides which server may be written to.
+//! its commands. Sending is in `runner`, and the caller that connects decides which server may be
+//! written to.
 
 mod clients;
 mod conversation;

@@ -1,7 +1,7 @@
 //! Roles of recorded commands: sent (and in which way), or left out (and for which reason).
 
-use trace::commands::Command;
-use trace::{Event, Flags};
+use crate::commands::Command;
+use crate::{Event, Flags};
 
 /// Treatment of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The commands of a record one by one, in order, for a caller that waits for each answer.
 
-use runner::{DueRequest, DueRequests, RequestSource};
 use wire::resp::Value;
+use workload::{DueRequest, DueRequests, RequestSource};
 
-use crate::Traffic;
+use super::Traffic;
 
 /// Time limit, in seconds, of a command that waits for other clients, of which there are none here.
 const SECONDS: &[u8] = b"0.01";

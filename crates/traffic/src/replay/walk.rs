@@ -4,13 +4,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use trace::commands::keys_of;
-use trace::{Clock, Event, Flags, OpenOptions, Protocol, Reader, Source, Stalls, Stamps};
-
-use crate::Selection;
-use crate::role::{Reason, Role};
-use crate::transactions::{KeySlots, Transactions};
-use crate::translation::has_twin;
+use super::Selection;
+use super::role::{Reason, Role};
+use super::transactions::{KeySlots, Transactions};
+use super::translation::has_twin;
+use crate::commands::keys_of;
+use crate::{Clock, Event, Flags, OpenOptions, Protocol, Reader, Source, Stalls, Stamps};
 
 /// Part of a record that is sent, and the kind of server that gets it.
 #[derive(Debug, Clone, Default)]
@@ -69,7 +68,7 @@ pub(crate) struct WalkStep {
 impl<'r> Walk<'r> {
     pub(crate) fn new(replay: &'r Replay) -> Result<Self, String> {
         let options = OpenOptions { format: replay.format.clone() };
-        let reader = trace::open(&replay.paths, &options).map_err(|error| error.to_string())?;
+        let reader = crate::open(&replay.paths, &options).map_err(|error| error.to_string())?;
         Ok(Self {
             replay,
             reader,
@@ -210,7 +209,7 @@ impl<'r> Walk<'r> {
                 self.event.client = if is_shared {
                     client_that_waits(&self.event, &self.keys)
                 } else {
-                    client ^ trace::client_number(b"waits")
+                    client ^ crate::client_number(b"waits")
                 };
             }
             let since_ns = self.latest_ns;
@@ -223,5 +222,5 @@ impl<'r> Walk<'r> {
 /// key, so that the command that ends the waiting does not wait itself.
 fn client_that_waits(event: &Event, keys: &[usize]) -> u64 {
     let key = keys.first().map_or(&b""[..], |at| event.bytes(*at));
-    event.client ^ trace::client_number(key)
+    event.client ^ crate::client_number(key)
 }

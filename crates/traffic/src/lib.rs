@@ -1,12 +1,12 @@
 //! Recorded traffic: one [`Event`] for every command, whatever wrote the record.
 //!
-//! Owns the formats, how a file's format is found by its content, and what is left of a damaged one. It knows
-//! no plan, no network and no terminal: the use of events is left to callers.
+//! Owns the formats, how a file's format is found by its content, and what is left of a damaged one. In
+//! [`replay`] a record becomes load. No network and no terminal here: callers send and print.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), trace::ReadError> {
-//! let mut reader = trace::open(&["monitor.txt".into()], &trace::OpenOptions::default())?;
-//! let mut event = trace::Event::default();
+//! # fn main() -> Result<(), traffic::ReadError> {
+//! let mut reader = traffic::open(&["monitor.txt".into()], &traffic::OpenOptions::default())?;
+//! let mut event = traffic::Event::default();
 //! while reader.next(&mut event)? {
 //!     println!("{} {:?}", event.at_ns, event.name());
 //! }
@@ -29,8 +29,8 @@ mod open;
 mod packed;
 mod privacy;
 mod pseudonym;
-mod quoted;
 mod reader;
+pub mod replay;
 mod sample;
 mod source;
 mod spread_reader;
@@ -44,7 +44,6 @@ pub use merge::merge;
 pub use open::{OpenOptions, open, open_input, open_live};
 pub use privacy::Privacy;
 pub use pseudonym::Pseudonyms;
-pub use quoted::{next_word, words};
 pub use reader::{ReadError, Reader, Stream};
 pub use sample::{Sample, SampleUnit};
 pub use source::{Clock, Protocol, Source, Stamps};

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace::commands::writes;
-use trace::{Flags, Gap, Losses, Source, Stamps};
 use workload::{CommandSpec, RecordedStall, Schedule, Stage};
 
-use crate::clients::ClientList;
-use crate::prefill::{Prefill, PrefillPlan};
-use crate::role::{Reason, Role, is_of_session};
-use crate::walk::{Replay, Walk};
-use crate::{Clients, Speed};
+use super::clients::ClientList;
+use super::prefill::{Prefill, PrefillPlan};
+use super::role::{Reason, Role, is_of_session};
+use super::walk::{Replay, Walk};
+use super::{Clients, Speed};
+use crate::commands::writes;
+use crate::{Flags, Gap, Losses, Source, Stamps};
 
 /// Maximum number of kinds of commands with counts of their own; all further kinds are counted as one.
 const KINDS_MAX: usize = 250;
@@ -280,7 +280,8 @@ mod tests {
             format!("170000000{}.{:03}000 [0 h:1] \"{command}\" \"k\"\n", ms / 1000, ms % 1000)
         });
         std::fs::write(&path, lines.collect::<String>()).unwrap();
-        let selection = crate::Selection { commands: vec!["GET".into()], ..Default::default() };
+        let selection =
+            crate::replay::Selection { commands: vec!["GET".into()], ..Default::default() };
         let replay = Replay { paths: vec![path], selection, ..Replay::default() };
         let scan = scan(&replay, false).unwrap();
         assert_eq!(scan.stalls.len(), 1);

@@ -1,6 +1,6 @@
 //! Selection of the commands of a record that are sent: by name, key, database and client.
 
-use trace::Event;
+use crate::Event;
 
 /// A selection of commands. By default all are selected.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,7 +115,7 @@ mod tests {
         let takes = |selection: &Selection, words: &[&str]| {
             let mut keys = Vec::new();
             let event = event(words);
-            trace::commands::keys_of(trace::Protocol::Resp, &event, &mut keys);
+            crate::commands::keys_of(crate::Protocol::Resp, &event, &mut keys);
             selection.takes(&event, &keys)
         };
         let all = Selection::default();

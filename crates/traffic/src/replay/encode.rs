@@ -1,13 +1,13 @@
 //! Encoding of an event into the bytes that are sent: unrecorded values are filled in, deadlines are shifted.
 
-use trace::commands::deadline;
-use trace::{Event, Protocol};
 use wire::Protocol as _;
 use wire::memcache::Text;
 use wire::resp::encode_command;
 
-use crate::expiry::{is_time_of_day, shifted};
-use crate::translation::{WireCommand, translated};
+use super::expiry::{is_time_of_day, shifted};
+use super::translation::{WireCommand, translated};
+use crate::commands::deadline;
+use crate::{Event, Protocol};
 
 /// The longest value that is made up in place of an unrecorded one.
 const FILLER_MAX: usize = 64 << 20;

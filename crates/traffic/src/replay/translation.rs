@@ -1,9 +1,9 @@
 //! Translation of commands into those of the other kind of server, if it has an equivalent.
 
-use trace::{Event, Protocol};
 use workload::{CacheCommand, CommandSpec, ProtocolKind};
 
-use crate::expiry::is_time_of_day;
+use super::expiry::is_time_of_day;
+use crate::{Event, Protocol};
 
 /// Longest key that memcached accepts.
 const KEY_MAX: usize = 250;

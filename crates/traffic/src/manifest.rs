@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use wire::quoted::words;
+
 use crate::Fault;
-use crate::quoted::words;
 
 const ENDING: &str = ".manifest";
 /// The longest manifest that is read.

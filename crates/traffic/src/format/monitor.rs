@@ -7,10 +7,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memchr::{memchr, memmem};
+use wire::quoted::next_word;
 
 use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
-use crate::quoted::next_word;
 use crate::{Event, Flags, Source, Stamps};
 
 pub(super) const FORMAT: Format = Format {

@@ -6,10 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use trace::Event;
 use wire::cluster::slot_of;
 
-use crate::role::Reason;
+use super::role::Reason;
+use crate::Event;
 
 /// Maximum number of bytes of transactions that are held; beyond that, held transactions are left out.
 const HELD_BYTES_MAX: usize = 64 << 20;
@@ -130,7 +130,7 @@ mod tests {
 
     fn slots(event: &Event) -> KeySlots {
         let mut keys = Vec::new();
-        trace::commands::keys_of(trace::Protocol::Resp, event, &mut keys);
+        crate::commands::keys_of(crate::Protocol::Resp, event, &mut keys);
         KeySlots::for_event(event, &keys)
     }
 

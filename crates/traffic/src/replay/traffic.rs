@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use runner::{DueRequest, DueRequests, RequestSource};
+use workload::{DueRequest, DueRequests, RequestSource};
 
-use crate::encode::Encoder;
-use crate::role::Role;
-use crate::walk::{Replay, Walk};
-use crate::{Clients, Scan, Speed};
+use super::encode::Encoder;
+use super::role::Role;
+use super::walk::{Replay, Walk};
+use super::{Clients, Scan, Speed};
 
 /// A record, with all decisions on sending it.
 #[derive(Clone)]
