@@ -1,13 +1,13 @@
 //! The search for the commit that changed a figure: what was measured of each, what is measured next, and the answer.
 //!
 //! A measurement is the logarithm of a commit's figure divided by that of the good commit. How probable each place of
-//! the change is, is the business of `statistics`.
+//! the change is, is the business of [`measure::statistics`].
 
 use std::collections::BTreeMap;
 
+use measure::statistics::{Bisection, Conclusion, Mean, RatioEstimate};
 use report::{Metric, compare};
 use serde::{Deserialize, Serialize};
-use statistics::{Bisection, Conclusion, Mean, RatioEstimate};
 
 /// The name of the layout.
 const SCHEMA: &str = "keystorm.bisect/1";

@@ -1,6 +1,6 @@
 use std::convert::Infallible;
 
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::*;
 

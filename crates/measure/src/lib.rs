@@ -4,6 +4,8 @@
 //! without loss: merging those of threads, intervals or machines gives the tally of one observer of every
 //! request. Latencies are nanoseconds throughout.
 //!
+//! [`statistics`] has what the figures of several runs say together.
+//!
 //! Knows no clock, protocol or plan; `report` derives figures and lays them out.
 
 mod by_connection;
@@ -32,6 +34,7 @@ mod separate_failures;
 mod slices;
 mod spans;
 mod sparse;
+pub mod statistics;
 mod success_line;
 mod tally;
 mod tenure;

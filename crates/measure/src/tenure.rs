@@ -26,13 +26,10 @@ impl Tenure {
     /// The tenure on a clock that began at `origin_ns`; `None` if it was over before that.
     #[must_use]
     pub fn since(&self, origin_ns: u64) -> Option<Self> {
-        let to_ns = match self.to_ns {
-            Some(to_ns) => Some(to_ns.checked_sub(origin_ns).filter(|ns| *ns > 0)?),
-            None => None,
-        };
+        let to_ns = self.to_ns.map(|ns| ns.saturating_sub(origin_ns));
         // The node that it replaced got no requests in that time.
         let inherits = self.inherits && self.from_ns > origin_ns;
         let from_ns = self.from_ns.saturating_sub(origin_ns);
-        Some(Self { from_ns, to_ns, inherits, ..self.clone() })
+        (to_ns != Some(0)).then(|| Self { from_ns, to_ns, inherits, ..self.clone() })
     }
 }

@@ -1,10 +1,10 @@
 //! Several runs of one plan as one result: means, their intervals, and whether these allow a conclusion.
 //!
-//! Owns the grouping and selection of runs. `statistics` has the arithmetic, [`Metric`] the figures,
+//! Owns the grouping and selection of runs. [`measure::statistics`] has the arithmetic, [`Metric`] the figures,
 //! [`format`](crate::format) and [`record`](crate::record) the layouts.
 
 use measure::Ending;
-use statistics::{Interval, Mean};
+use measure::statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
 use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Repeat, Summary, escape};

@@ -6,8 +6,8 @@ mod settling;
 mod slope;
 mod step;
 
+use measure::statistics::Mean;
 use serde::{Deserialize, Serialize};
-use statistics::Mean;
 
 pub use curve::{MemoryCurve, MemoryPoint};
 pub use item::{Item, KEY_BYTES, Type, Words};

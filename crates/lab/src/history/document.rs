@@ -1,9 +1,9 @@
 //! JSON documents of a history and of a judgement.
 
+use measure::statistics::LevelStep;
 use report::compare::GateState;
 use report::{KEPT, Metric};
 use serde_json::{Map, Value, json};
-use statistics::LevelStep;
 
 use crate::history::{Entry, Extent, FigureJudgement, Finding, Judgement, Series};
 

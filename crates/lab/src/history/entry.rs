@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use measure::Ending;
+use measure::statistics::Mean;
 use report::{
     Direction, Disturbance, Failures, Figures, Held, KEPT, Metric, RecordError, Run,
     ScheduleFigures, Summary, compare,
 };
 use serde::{Deserialize, Serialize};
-use statistics::Mean;
 use workload::Endpoint;
 
 /// A figure over the repeats of a test.

@@ -2,13 +2,13 @@
 //! unchanged level.
 //!
 //! The expectation comes from the level before alone. One run shows that it was worse, not that the next will
-//! be; a step has at least [`statistics::SIDE_MIN`] runs on either side. A gate fails for what is certainly
+//! be; a step has at least [`measure::statistics::SIDE_MIN`] runs on either side. A gate fails for what is certainly
 //! worse, after subtracting all that additional noise in the newest runs can have caused, and for failed
 //! requests, which noise does not cause.
 
+use measure::statistics::{Forecast, Interval, holm, steps};
 use report::Metric;
 use report::compare::GateState;
-use statistics::{Forecast, Interval, holm, steps};
 
 use crate::history::runs::{Extent, Finding, Runs, Terms, is_worse};
 use crate::history::{Entry, Series};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::history::series::tests::entry;
 use crate::history::{Figure, Grouping, series};
-use statistics::Noise;
+use measure::statistics::Noise;
 
 const TERMS: Terms<'_> =
     Terms { metrics: &[Metric::Throughput], last: 60, percent: None, disturbed: false };

@@ -4,7 +4,7 @@
 //! The only files are those that `--json` and `--keep` write. The [index](mod@folder) beside them saves
 //! parsing and may be deleted. An [`Entry`] is one test of one file; a [`Series`] holds the entries of one
 //! load on one server from one machine; a [`Judgement`] describes the newest of them. Arithmetic is in
-//! `statistics`, pictures are in `report::page`, and figures of a run are in `report`.
+//! [`measure::statistics`], pictures are in `report::page`, and figures of a run are in `report`.
 
 mod canary;
 mod document;

@@ -2,8 +2,8 @@
 //!
 //! Conclusions over all figures and series are in [`judgement`](crate::history::judge).
 
+use measure::statistics::{ERROR_RATE, Forecast, LevelStep, Ratio, p_higher};
 use report::{Direction, Metric};
-use statistics::{ERROR_RATE, Forecast, LevelStep, Ratio, p_higher};
 
 use crate::history::Series;
 

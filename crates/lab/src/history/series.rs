@@ -1,7 +1,7 @@
 //! Entries that belong together: one load on one server from one machine, over time.
 
+use measure::statistics::{LevelStep, steps};
 use report::{KEPT, Metric};
-use statistics::{LevelStep, steps};
 
 use crate::history::Entry;
 

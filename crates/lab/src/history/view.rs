@@ -1,11 +1,11 @@
 //! Tables, sentences and pages of a history and of a judgement.
 
+use measure::statistics::LevelStep;
 use report::compare::{self, GateState};
 use report::page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Table, Tone, Unit, Verdict,
 };
 use report::{Direction, KEPT, Metric};
-use statistics::LevelStep;
 
 use crate::history::{
     Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate,

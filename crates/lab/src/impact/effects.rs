@@ -7,9 +7,9 @@
 //! percentile. The capacity that a kind takes follows from closed loops with and without it, and its CPU time
 //! from a regression over all loads.
 
+use measure::statistics::{Estimate, Mean, Observation, Regression};
 use report::{Cause, LimitedBy};
 use serde::{Deserialize, Serialize};
-use statistics::{Estimate, Mean, Observation, Regression};
 use workload::Plan;
 
 use super::{Price, RequestKind, SegmentResult, Treatment, design};

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::super::design;
 use super::*;

@@ -1,8 +1,8 @@
 //! Work that a second server does more or less than the first for each request, by function, and the gate on that.
 
+use measure::statistics::{RatioEstimate, holm};
 use report::compare::GateState;
 use serde::{Deserialize, Serialize};
-use statistics::{RatioEstimate, holm};
 
 use super::{Counts, Figure, INSTRUCTIONS_MIN, Profile};
 

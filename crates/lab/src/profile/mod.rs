@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::origin::Origin;
-use statistics::Mean;
+use measure::statistics::Mean;
 
 pub(crate) use callgrind::is_library;
 pub use callgrind::{Cost, Counts};

@@ -5,8 +5,8 @@
 //! more both were disturbed, and the excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that
 //! fails more is worse.
 
+use measure::statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 use report::{Direction, Finding, Held, Metric, noise_deviation};
-use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 
 use super::{Entry, Suite};
 use crate::figures::Figures;
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::figures::tests::figures;
     use crate::suite::Spec;
-    use statistics::Noise;
+    use measure::statistics::Noise;
 
     fn suite(of: &[(&str, Vec<f64>)]) -> Suite {
         let specs: Vec<Spec> =

@@ -1,11 +1,11 @@
 //! The cost of crashes as a table, a chart and a page.
 
+use measure::statistics::{Interval, Share};
 use report::grouped;
 use report::page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 use serde_json::Value;
-use statistics::{Interval, Share};
 use workload::quantity::{counted, noun};
 
 use super::incomplete;

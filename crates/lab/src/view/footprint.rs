@@ -1,10 +1,10 @@
 //! Memory of keys, as tables, a chart and a page.
 
+use measure::statistics::Mean;
 use report::page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
     sentence,
 };
-use statistics::Mean;
 
 use super::{incomplete, warnings};
 use crate::Findings;

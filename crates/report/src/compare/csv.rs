@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use statistics::Conclusion;
-
-use super::{ComparedTest, FigureRow, RateCurve, RatioRow, TestComparison};
+use super::{ComparedTest, Conclusion, FigureRow, RateCurve, RatioRow, TestComparison};
 use crate::csv::write_row;
 use crate::escape;
 

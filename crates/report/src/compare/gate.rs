@@ -1,8 +1,8 @@
 //! `--fail-on-regression`: whether a server is worse than the first by more than allowed, and with what
 //! certainty.
 
+use measure::statistics::holm;
 use serde::Serialize;
-use statistics::holm;
 
 use super::headline::{HELP, watched};
 use super::rows::called;

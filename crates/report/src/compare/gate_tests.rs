@@ -1,7 +1,7 @@
 //! Gates: when they fail, and their agreement with the tables.
 
 use measure::Latency;
-use statistics::Noise;
+use measure::statistics::Noise;
 use workload::RecordedTraffic;
 
 use super::tests::{compared, comparison, glances, setup, with_change};

@@ -1,6 +1,6 @@
 //! The finding of a test in a sentence, on its main figure.
 
-use statistics::{Conclusion, SPREAD_MAX};
+use measure::statistics::{Conclusion, SPREAD_MAX};
 
 use super::rows::{called, change};
 use super::sure::lasting;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use measure::statistics::Conclusion;
 use serde_json::{Map, Value, json};
-use statistics::Conclusion;
 
 use super::csv::conclusion;
 use super::{

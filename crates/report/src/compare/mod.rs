@@ -1,8 +1,8 @@
 //! Servers compared with the first of them: for each test and figure the ratio, its certainty, and the limits
 //! of each side.
 //!
-//! Owns the pairing of values, the definition of a regression, and warnings for the reader. `statistics` has
-//! the arithmetic, [`Metric`] the figures. The caller carries out the runs, and sibling files lay out the
+//! Owns the pairing of values, the definition of a regression, and warnings for the reader. [`measure::statistics`]
+//! has the arithmetic, [`Metric`] the figures. The caller carries out the runs, and sibling files lay out the
 //! result.
 
 mod csv;
@@ -52,6 +52,7 @@ pub use gate::{Gate, GateState, Regression, notes};
 pub use headline::WATCHED;
 pub use json::to_json;
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
+pub use measure::statistics::Conclusion;
 pub use names::{SettingDifference, differing_settings, distinct_parts, name, shortened};
 pub use operations::OperationComparison;
 pub use question::{Candidate, ClauseValue, Question, TargetState};
@@ -62,7 +63,6 @@ pub use replayed::{
 pub use rows::{RatioRow, called, change, finding, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
-pub use statistics::Conclusion;
 pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HIT_RATIO_DIFFERENCE_MAX, Table, Terms};
@@ -77,7 +77,7 @@ pub const SCHEMA: &str = "keystorm.compare/1";
 pub enum Pairing {
     /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a
     /// side bound the possible agreement of blocks
-    /// ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). Steady changes during a block
+    /// ([`RatioEstimate::of_blocks`](measure::statistics::RatioEstimate::of_blocks)). Steady changes during a block
     /// cancel out of the ratio.
     Blocks,
     /// Unpaired: two samples, each from a session of its own.

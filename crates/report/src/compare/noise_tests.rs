@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::tests::{compared, comparison, glances};
 use super::*;
@@ -23,7 +23,7 @@ fn an_interval_alone_decides_what_a_row_says() {
         ends.sort_by(f64::total_cmp);
         let [low, high] = ends;
         row.ratio.ratio = (low * high).sqrt();
-        row.ratio.interval = Some(statistics::Interval { low, high });
+        row.ratio.interval = Some(measure::statistics::Interval { low, high });
         let is_lower_better = metric == Metric::P99;
         let expected = match () {
             () if low > 1.0 => {

@@ -3,8 +3,8 @@
 //! Owns the answer: the servers that keep it, the most economical one, and the distance of each from its
 //! limit. The caller judges runs by the target.
 
+use measure::statistics::{Interval, Mean};
 use serde::Serialize;
-use statistics::{Interval, Mean};
 
 use super::{ERRORS_DEFAULT, RunDigest, response_times};
 use crate::quantity::{grouped, listed, megabytes};

@@ -1,6 +1,6 @@
 //! Decisions between servers, and their sentences.
 
-use statistics::Interval;
+use measure::statistics::Interval;
 
 use super::*;
 use crate::{Figures, LimitedBy};

@@ -1,6 +1,6 @@
 //! One figure of both sides: the ratio, its certainty, and the conclusion about B.
 
-use statistics::{Conclusion, Interval, Mean, RatioEstimate};
+use measure::statistics::{Conclusion, Interval, Mean, RatioEstimate};
 
 use super::sittings::Excuse;
 use super::{Pairing, Setup};

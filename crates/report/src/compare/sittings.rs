@@ -2,9 +2,9 @@
 //! only.
 //!
 //! The first is a standard deviation added to that of the runs
-//! ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)); it grows with the noise that both sides had. The
-//! second goes one way: other programs make a server slower and never faster. So the side that they held up
-//! more may be better than measured, by as much as that time can explain.
+//! ([`RatioEstimate::of_sittings`](measure::statistics::RatioEstimate)); it grows with the noise that both sides
+//! had. The second goes one way: other programs make a server slower and never faster. So the side that they held
+//! up more may be better than measured, by as much as that time can explain.
 
 use super::RunDigest;
 use crate::{Direction, Held, Metric, noise_deviation};

@@ -1,6 +1,8 @@
 //! `--until-sure`: whether the interval of a comparison is as narrow as requested, and the number of blocks
 //! for that.
 
+use measure::statistics::COUNT_MAX;
+
 use super::{TestComparison, called};
 use crate::Metric;
 
@@ -49,7 +51,7 @@ impl Width {
                 let time = lasting(block_s * *blocks as f64);
                 format!("{known}, which needs about {blocks} repeats ({time})")
             }
-            None => format!("{known}, which needs more than {} repeats", statistics::COUNT_MAX),
+            None => format!("{known}, which needs more than {COUNT_MAX} repeats"),
         }
     }
 }
@@ -103,7 +105,7 @@ pub fn next_blocks(
 
 #[cfg(test)]
 mod tests {
-    use statistics::{Noise, RatioEstimate};
+    use measure::statistics::{Noise, RatioEstimate};
 
     use super::*;
 

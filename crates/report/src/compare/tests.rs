@@ -1,7 +1,7 @@
 //! Comparisons: pairing, conclusions, warnings and refusals.
 
 use measure::Latency;
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::*;
 use crate::{Figures, LimitedBy, Warning, WarningKind, fixture};

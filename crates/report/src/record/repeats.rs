@@ -3,9 +3,9 @@
 //! Derived from the tests for readers; loading derives it again.
 
 use measure::WorkerUse;
+use measure::statistics::Mean;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use statistics::Mean;
 use workload::Plan;
 
 use crate::repeats::{CountedRun, RepeatCollector};

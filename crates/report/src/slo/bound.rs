@@ -11,8 +11,8 @@
 //! subtracting everything that noise can have caused.
 
 use measure::Latency;
+use measure::statistics::{Mean, Share};
 use serde::{Deserialize, Serialize};
-use statistics::{Mean, Share};
 
 use super::{Clause, Measure};
 use crate::verdict::{Noise, SpanResponses};

@@ -1,4 +1,4 @@
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::*;
 use crate::slo::Slo;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::UNIX_EPOCH;
 
 use host::{Journal, JournalEntry, MachineSpan, ServerUse};
+use measure::statistics::Noise;
 use measure::{Latency, Point};
-use statistics::Noise;
 use workload::{Pace, Stop};
 
 use super::{Measure, Observation, Outcome, Slo};

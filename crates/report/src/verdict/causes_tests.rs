@@ -1,5 +1,5 @@
 use host::{CommandUse, JournalEntry, JournalKind};
-use statistics::Noise as Chance;
+use measure::statistics::Noise as Chance;
 
 use super::*;
 use crate::slo::fake_time_tests::{SimulatedLoad, run};

@@ -117,8 +117,8 @@ fn deviations(first: &[f64], second: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use measure::statistics::Noise;
     use measure::{EncodedLatency, ExactFigures, Timeline};
-    use statistics::Noise;
 
     use super::*;
     use crate::{Run, fixture};

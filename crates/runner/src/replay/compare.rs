@@ -4,9 +4,9 @@
 //! by 0.7 % from run to run and by 1 % from request to request, and the machine gets steadily slower.
 
 use host::{ServerFacts, WatchRecord};
+use measure::statistics::{Conclusion, Noise};
 use report::compare::{ERRORS_DEFAULT, Pairing, RunDigest, Setup, TestComparison};
 use report::{Metric, Run};
-use statistics::{Conclusion, Noise};
 use workload::Stop;
 
 use super::server::Server;

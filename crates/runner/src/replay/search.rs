@@ -6,9 +6,9 @@ use std::convert::Infallible;
 use host::{ServerFacts, ServerUse, WatchRecord};
 use lab::search::{Bracket, RateOutcome, Search, Settings};
 use lab::{Conclusion, Phase, RateSearch, SearchOutcome};
+use measure::statistics::Noise;
 use report::Run;
 use report::slo::{Judgement, Observation, Outcome, Slo};
-use statistics::Noise;
 use workload::{Pace, Stop, Window};
 
 use super::server::Server;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use engine::{Address, ConnId, Script, ScriptedEvent};
-use statistics::Noise;
+use measure::statistics::Noise;
 use wire::resp::Value;
 
 use super::SECOND;

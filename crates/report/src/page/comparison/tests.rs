@@ -6,7 +6,7 @@ use crate::compare::{
     TestComparison, WATCHED,
 };
 use crate::{Run, fixture};
-use statistics::Noise;
+use measure::statistics::Noise;
 
 use super::*;
 use crate::page::term;

@@ -1,7 +1,7 @@
 //! The amounts that several causes add to an outcome, from observations in which the causes differed: least
 //! squares, with a separate level for each group of observations, and intervals.
 
-use crate::{ERROR_RATE, Interval, student};
+use super::{ERROR_RATE, Interval, student};
 
 /// An observation: the causes and the outcome.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,7 +185,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     fn seen(group: usize, causes: &[f64], outcome: f64) -> Observation {
         Observation { group, causes: causes.to_vec(), outcome }

@@ -3,7 +3,7 @@
 //! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically
 //! Larger than the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.
 
-use crate::{ERROR_RATE, SIDE_MIN};
+use super::{ERROR_RATE, SIDE_MIN};
 
 /// Maximum number of pairs that are counted exactly; beyond that, the normal approximation is close.
 const EXACT_PAIRS_MAX: usize = 2_000;
@@ -100,7 +100,7 @@ fn exact(before: usize, after: usize, above: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     #[test]
     fn three_beyond_all_eleven_before_are_one_chance_in_364() {

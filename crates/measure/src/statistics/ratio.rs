@@ -9,9 +9,9 @@
 //! their median; it assumes only that noise hits both sides alike. Each test gets half of the error rate, and
 //! the interval is what both allow. So a few spoiled blocks cost precision, but do not decide.
 
-use crate::mean::Moments;
-use crate::sign::{Tail, order_statistic};
-use crate::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
+use super::mean::Moments;
+use super::sign::{Tail, order_statistic};
+use super::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
 
 /// Minimum number of blocks whose median is judged as well as their mean: with fewer, the sign test shows
 /// nothing at half of [`ERROR_RATE`].

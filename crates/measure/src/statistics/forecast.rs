@@ -4,9 +4,9 @@
 //! logarithms, as in ratios. An outlier counts as moderately far off (Huber), so one bad day does not hide
 //! the next.
 
-use crate::mean::Moments;
-use crate::steps::{median, spread};
-use crate::{ERROR_RATE, Interval, POWER, student};
+use super::mean::Moments;
+use super::steps::{median, spread};
+use super::{ERROR_RATE, Interval, POWER, student};
 
 /// Standard deviations from the median at which outliers are clipped.
 const CLIP: f64 = 3.5;
@@ -87,7 +87,7 @@ fn clipped(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     /// Ten values of one level, and a further one whose level is `times` as high.
     fn values(seed: u64, times: f64) -> (Vec<f64>, f64) {

@@ -8,7 +8,7 @@
 //! step is then searched for others (binary segmentation: Vostrikova 1981). At last the newest values are compared with
 //! those of their level before them by [`ranks`]: they may be too few to stand out of all, and lie beyond each of them.
 
-use crate::{ERROR_RATE, Noise, Ratio, SIDE_MIN, ranks};
+use super::{ERROR_RATE, Noise, Ratio, SIDE_MIN, ranks};
 
 /// Rate of false steps among all values of a series of one level. Each side of a step is another chance of an
 /// error, and all together may be wrong at most one time in twenty.

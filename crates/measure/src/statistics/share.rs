@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{ERROR_RATE, Interval, student};
+use super::{ERROR_RATE, Interval, student};
 
 /// Quantile of the normal distribution for the crate's error rate, two-sided.
 const NORMAL: f64 = 1.959_964;
@@ -97,7 +97,7 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     fn against(groups: &[(u64, u64)], bound: f64) -> Option<Ordering> {
         Share::from_groups(groups).unwrap().against(bound)

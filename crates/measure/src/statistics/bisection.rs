@@ -6,7 +6,7 @@
 //! 1963). Values are logarithms of ratios. Their spread is estimated from a few measurements only, so their
 //! distribution is Student's t, in which a single outlier decides nothing.
 
-use crate::mean::Moments;
+use super::mean::Moments;
 
 /// The search among members 1 to `count` of a sequence. Member 0 is known to be before the change, and the
 /// last member to be after it.
@@ -118,7 +118,7 @@ const NEARLY_SURE: f64 = 0.002;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     /// Searches `count` members for a change of size `shift` at `truth`; returns the suspects and the number
     /// of measurements.

@@ -1,6 +1,6 @@
 //! The mean of a sample, with its confidence interval.
 
-use crate::{ERROR_RATE, student};
+use super::{ERROR_RATE, student};
 
 /// The widest half-width of an interval, relative to its mean, that allows a conclusion.
 ///
@@ -98,7 +98,7 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     #[test]
     fn a_known_sample_has_its_known_interval() {

@@ -1,7 +1,7 @@
 //! Tests of ratios: error rates, power, and robustness against kinds of noise.
 
 use super::*;
-use crate::Noise;
+use crate::statistics::Noise;
 
 /// Counts, of 2,000 seeds, the comparisons of `count` values a side that find a difference.
 fn found(paired: bool, count: usize, difference: f64) -> usize {

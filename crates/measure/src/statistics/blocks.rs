@@ -3,8 +3,8 @@
 //! A few blocks may agree by chance, and then their spread is misleading. The spread of a side's values
 //! within a block limits how well blocks can agree, so the wider of the two intervals is used.
 
-use crate::ratio::{RatioEstimate, StandardError};
-use crate::{ERROR_RATE, mean::Moments, student};
+use super::ratio::{RatioEstimate, StandardError};
+use super::{ERROR_RATE, mean::Moments, student};
 
 /// The values of a side, one list per block.
 pub type BlockValues = [Vec<f64>];
@@ -51,7 +51,7 @@ impl StandardError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Noise;
+    use crate::statistics::Noise;
 
     #[test]
     fn two_blocks_that_agree_by_chance_have_an_interval_as_wide_as_their_runs_differ() {
