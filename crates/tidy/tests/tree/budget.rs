@@ -14,6 +14,7 @@ const MARKS: (&str, &str) = ("<!-- product lines -->\n", "<!-- end of product li
 /// Files that only tests use, although it is compiled into the program or stands among its files.
 const SUPPORT: &[&str] = &[
     "crates/engine/src/scripted.rs",
+    "crates/keystorm/build.rs",
     "crates/report/src/conformance.rs",
     "crates/report/src/verdict/contradictions.rs",
     "crates/traffic/src/conformance.rs",
