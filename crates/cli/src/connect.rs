@@ -6,19 +6,20 @@
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
-use lab::words::TypedOption;
-use lab::{Arity, TypedLine};
 use naming::{
     ARRIVALS, BURST, CLOSE, CLUSTER, CONNECT, CONNECTIONS, DEADLINE, DURATION, HTML, IDLE, JSON,
-    KEEP_ALIVE, MIX, NAME, ON_ERROR, OPEN_FOR, OptionId, PIPELINE, PROBE, PROTOCOL, RATE,
-    RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, SLO, SOURCE_IP, TESTS, THREADS, TIMEOUT,
-    URI, WINDOW, WORKLOAD,
+    KEEP_ALIVE, MIX, ON_ERROR, OPEN_FOR, OptionId, PIPELINE, PROBE, RATE, RECONNECT, REPEAT,
+    REPLAY, REQUESTS, RETRY, SHARD, SLO, SOURCE_IP, TESTS, THREADS, TIMEOUT, WINDOW, WORKLOAD,
 };
 
-use super::experiment::line::{names_length, takes_of};
+use super::experiment::line::takes_of;
+use super::experiment::typed_line::{Arity, TypedLine, TypedOption};
 use super::front::{Front, with_those_of_one_run};
-use super::suggestions::{named, shorten_names};
-use super::{Intent, RUN, UsageError, help, run};
+use super::run::{self, RunFront};
+use super::{Intent, UsageError, help};
+use spec::LoadSpec;
+use spec::values::{Count, TestName};
+use workload::ProtocolKind;
 
 /// The word that says so in the command line of an experiment.
 const WORD: &str = "connect";
@@ -84,11 +85,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
     let vocabulary = run::vocabulary();
-    let probe = PROBE.word();
-    let line = TypedLine::parse(args, |name| {
-        takes_of(&vocabulary, if name == BESIDE { &probe } else { name })
-    });
-    RUN.parse(None, complete(line, &vocabulary, true).words())
+    let mut line = with_probe(TypedLine::parse(args, |name| takes(&vocabulary, name)));
+    line.options.push(connecting());
+    RunFront::meaning("keystorm", line.words(), |typed| {
+        typed.complete(|spec| complete(spec, true));
+    })
 }
 
 fn base() -> Command {
@@ -122,29 +123,36 @@ fn own_page() -> Command {
     base().args(all).after_help(format!("{EXAMPLES}\n\n{more}"))
 }
 
-/// The line of a run with the options for new connections added. `alone` is false in an experiment.
-fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine {
+/// The value that an option of the line takes.
+fn takes(vocabulary: &Command, name: &str) -> Option<Arity> {
+    let probe = PROBE.word();
+    takes_of(vocabulary, if name == BESIDE { &probe } else { name })
+}
+
+/// The option of a run for new connections.
+fn connecting() -> TypedOption {
+    TypedOption { name: CONNECT.to_string(), value: None }
+}
+
+/// The line with the option of a run for the steady load beside new connections.
+fn with_probe(mut line: TypedLine) -> TypedLine {
     let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
     besides.for_each(|given| given.name = PROBE.to_string());
-    shorten_names(&mut line, |name| named(vocabulary, name));
-    let value = |line: &TypedLine, name: OptionId| {
-        let given = line.options.iter().rfind(|given| given.name == name.word())?;
-        Some(given.value.as_ref()?.to_string_lossy().into_owned())
-    };
-    let is_memcached = [PROTOCOL, URI]
-        .into_iter()
-        .any(|name| value(&line, name).is_some_and(|value| value.starts_with("memcache")));
-    let burst = value(&line, BURST);
-    line.options.push(TypedOption::flag(CONNECT));
-    line.set_default(NAME, "new connections");
-    if let Some(burst) = burst.filter(|_| alone && !names_length(&line) && !line.has(RATE)) {
-        line.options.push(TypedOption::new(REQUESTS, burst));
-    }
-    if line.rest.iter().all(|word| word == "--") {
-        let command = if is_memcached { MEMCACHED_COMMAND } else { COMMAND };
-        line.rest = vec!["--".into(), command.into()];
-    }
     line
+}
+
+/// Makes a load one of new connections. `alone` is false in an experiment.
+pub(crate) fn complete(spec: &mut LoadSpec, alone: bool) {
+    let load = &mut spec.load;
+    let has_length = load.requests.is_some() || load.duration.is_some() || load.rate.is_some();
+    if let Some(Count(burst)) = load.per_request.burst.filter(|_| alone && !has_length) {
+        load.requests = Some(Count(burst.into()));
+    }
+    spec.recording.name.get_or_insert_with(|| TestName("new connections".to_owned()));
+    if spec.command.is_empty() {
+        let is_memcached = spec::protocol(&spec.server).is_ok_and(ProtocolKind::is_memcache);
+        spec.command.push(if is_memcached { MEMCACHED_COMMAND } else { COMMAND }.into());
+    }
 }
 
 /// The line of an experiment, with the words after `connect` as options; unchanged without that word.
@@ -156,22 +164,19 @@ pub(crate) fn hoisted(
         return line;
     }
     let vocabulary = run::vocabulary();
-    line.take_words(1, |name| takes_also(name).or_else(|| takes_of(&vocabulary, name)));
-    complete(line, &vocabulary, false)
+    let word = line.take_words(1, |name| takes_also(name).or_else(|| takes(&vocabulary, name)));
+    line.rest.splice(..0, word);
+    with_probe(line)
 }
 
-/// The words of a run for those of an experiment that name it so; others as they are.
-pub(crate) fn words(
-    args: Vec<OsString>,
-    takes_also: impl Fn(&str) -> Option<Arity>,
-) -> Vec<OsString> {
-    if !args.iter().any(|word| word == WORD) {
-        return args;
+/// Makes `connect` an option of a line to which [`hoisted`] was applied; returns whether the word was there.
+pub(crate) fn is_taken(line: &mut TypedLine) -> bool {
+    let is_named = line.rest.first().is_some_and(|word| word == WORD);
+    if is_named {
+        line.rest.remove(0);
+        line.options.push(connecting());
     }
-    let vocabulary = run::vocabulary();
-    let line =
-        TypedLine::parse(args, |name| takes_also(name).or_else(|| takes_of(&vocabulary, name)));
-    hoisted(line, takes_also).words()
+    is_named
 }
 
 #[cfg(test)]

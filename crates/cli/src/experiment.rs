@@ -2,29 +2,39 @@
 //!
 //! The front end of runs parses all options that are not an experiment's own, so that none is defined twice.
 
+mod grid;
 pub(super) mod line;
+pub(super) mod lists;
 mod output;
+pub(super) mod typed_line;
 
 use std::ffi::OsString;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Command, Parser};
-use lab::{Arity, TypedLine};
+use lab::Axis;
 use naming::{
     ARRIVALS, CALLED, CLOCK, CONNECTIONS as CLIENTS, CONTENT, CPUS, DATASET, DURATION, FILL, HDR,
     IDLE, KEEP, KEEP_ALIVE, KEY_DIST, KEY_RANGE, MAXDOCS, ON, OptionId, PIPELINE, PRINT_WORKLOAD,
     PROBE, RATE, REPEAT, REQUESTS, SEQUENTIAL, SHARD, SIZE, SLO, START_AT, STDIN_ARG, TESTS,
     WARMUP, WINDOW, WORKLOAD,
 };
-use spec::LoadSpec;
+use spec::values::Count;
+use spec::{DeliveryOptions, LoadSpec};
 
 pub use self::output::{ExperimentOptions, LiveOption};
 use super::deliver::message_load;
 use super::front::{command, with_options, with_those_of_one_run};
 use super::run::{self, ParsedArgs};
 use super::suggestions::named;
-use super::{Action, Intent, Job, UsageError, connect, deliver};
+use super::{Intent, UsageError, connect, deliver};
+use grid::Grid;
+pub use line::refuse_address;
 use line::{SplitLine, takes};
-pub use line::{names_length, names_test, one_seed, refuse_address};
+use typed_line::{Arity, TypedLine};
+
+/// A point of a grid: the value of each axis, and the load with them.
+pub type GridPoint = (Vec<String>, ParsedArgs);
 
 /// Options of a run that no experiment can have, and why.
 pub const REFUSED: [(OptionId, &str); 10] = [
@@ -47,34 +57,64 @@ pub const LOAD_OPTIONS: [OptionId; 28] = [
     MAXDOCS, START_AT, SHARD, WORKLOAD, FILL, ON, CPUS,
 ];
 
-/// Splits a command line into `O`'s options and the line of a run, and calls `meaning` with both and the whole
-/// as it may be shown. Returns a text to print instead, such as help, if the words ask for it.
+/// Reads a command line that is `O`'s options and a load, and calls `meaning` with both and the whole as it may be
+/// shown. Returns a text to print instead, such as help, if the words ask for it.
 ///
 /// # Errors
 /// Returns an error if the words make no sense, or `meaning` refuses them.
-pub fn with_split<O: Parser>(
+pub fn with_load<O: Parser>(
     args: Vec<OsString>,
-    meaning: impl FnOnce(O, TypedLine, String) -> Result<Intent, UsageError>,
+    meaning: impl FnOnce(O, ParsedArgs, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    let parts = split(&command::<O>(), args, None, &REFUSED)?;
-    with_options(parts.own, |options| meaning(options, parts.line, parts.command_line))
+    let own = command::<O>();
+    let parts = split(&own, args, None, &REFUSED)?;
+    with_options(parts.own, |options| {
+        meaning(options, load_of(name_of(&own), parts.line)?, parts.command_line)
+    })
 }
 
-/// Splits like [`with_split`] a command line without a command for a server, whose other words, such as files, may
-/// be anywhere among the options; they are the rest of the line. `refused` are the options of a run that it cannot
-/// have, and why.
+/// Reads like [`with_load`] a command line in which options of the load may be lists: the axes, and a load for each
+/// point with the value of each axis.
+///
+/// # Errors
+/// Returns an error if the words make no sense, or `meaning` refuses them.
+pub fn with_grid<O: Parser>(
+    args: Vec<OsString>,
+    meaning: impl FnOnce(O, Vec<Axis>, Vec<GridPoint>, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    let own = command::<O>();
+    let parts = split(&own, args, None, &REFUSED)?;
+    with_options(parts.own, |options| {
+        let grid = Grid::from_line(parts.line).map_err(UsageError)?;
+        let mut points = Vec::new();
+        for (settings, line) in grid.points() {
+            points.push((settings, load_of(name_of(&own), line)?));
+        }
+        meaning(options, grid.axes, points, parts.command_line)
+    })
+}
+
+/// Reads like [`with_load`] a command line without a command for a server, whose other words, such as files, may
+/// be anywhere among the options. `refused` are the options of a run that it cannot have, and why.
 ///
 /// # Errors
 /// Returns an error if the words make no sense, or `meaning` refuses them.
 pub fn with_words<O: Parser>(
     args: Vec<OsString>,
     refused: &[(OptionId, &str)],
-    meaning: impl FnOnce(O, TypedLine, String) -> Result<Intent, UsageError>,
+    meaning: impl FnOnce(O, Vec<OsString>, ParsedArgs, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let own = command::<O>();
     let (options, words) = words_apart(&own, args);
-    let parts = split(&own, options, Some(words), refused)?;
-    with_options(parts.own, |options| meaning(options, parts.line, parts.command_line))
+    let mut parts = split(&own, options, Some(words), refused)?;
+    let words = std::mem::take(&mut parts.line.rest);
+    with_options(parts.own, |options| {
+        meaning(options, words, load_of(name_of(&own), parts.line)?, parts.command_line)
+    })
+}
+
+fn name_of(own: &Command) -> &str {
+    own.get_bin_name().unwrap_or("keystorm")
 }
 
 /// The words of the options, and the other words.
@@ -103,9 +143,7 @@ fn split(
             .or_else(|| named(&of_run, name))
             .or_else(|| of_kinds.as_ref().and_then(|kinds| named(kinds, name)))
     };
-    let line = TypedLine::parse(args, |name| find(name).map(takes));
-    let line = connect::hoisted(line, |name| find(name).map(takes));
-    let line = deliver::hoisted(line, |name| find(name).map(takes))?;
+    let line = hoisted(args, |name| find(name).map(takes))?;
     line::split(own, &of_run, find, line, words, refused)
 }
 
@@ -116,62 +154,74 @@ pub fn with_those_of_a_run(own: Command, refused: &[OptionId]) -> Command {
     with_those_of_one_run(own, &[refused, &of_experiments].concat())
 }
 
-/// The job of a run's command line, which is part of an experiment of that name.
+/// Gives all loads of an experiment that fills its server the same values to write: then one fill is enough for all.
+pub fn one_seed<'l>(loads: impl IntoIterator<Item = &'l mut ParsedArgs>) {
+    let seed = seed_of_now();
+    loads.into_iter().for_each(|load| load.complete(seed));
+}
+
+/// Returns the completion of a load that fills its server: a seed, the same for all loads.
+pub(super) fn seed_of_now() -> impl Fn(&mut LoadSpec) + Copy {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64;
+    move |spec| {
+        if spec.data.fill {
+            spec.data.seed.get_or_insert(Count(now));
+        }
+    }
+}
+
+/// Reads the words of a load, which is part of an experiment of that name.
 ///
 /// # Errors
-/// Returns an error if the command line makes no sense.
-pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
-    ending(typed(experiment, args)?.job(|_| ())?)
+/// Returns an error if the words make no sense.
+pub fn load(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
+    let of_run = run::vocabulary();
+    load_of(experiment, hoisted(args, |name| named(&of_run, name).map(takes))?)
 }
 
-/// A load that is read once from the command line of a run, and of which an experiment makes jobs with changes.
-pub struct VariedLoad(ParsedArgs);
-
-impl VariedLoad {
-    /// Reads the words of an experiment of that name.
-    ///
-    /// # Errors
-    /// Returns an error if the command line makes no sense.
-    pub fn read(experiment: &str, args: Vec<OsString>) -> Result<Self, UsageError> {
-        typed(experiment, args).map(Self)
-    }
-
-    /// The job of the load with changes.
-    ///
-    /// # Errors
-    /// Returns an error if the load makes no sense.
-    pub fn job(&self, change: impl Fn(&mut LoadSpec)) -> Result<Job, UsageError> {
-        ending(self.0.job(|options| change(&mut options.spec))?)
-    }
-}
-
-fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
+fn load_of(experiment: &str, line: TypedLine) -> Result<ParsedArgs, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
-    read_load(experiment, |command| command.override_usage(usage), args, |_| None)?
+    read_load(experiment, |command| command.override_usage(usage), line)?
         .map_err(|_| UsageError(format!("see {experiment} --help")))
 }
 
-/// Reads arguments as [`ParsedArgs::read`] does; `deliver` or `connect` may follow the options.
+/// Divides words of a load; those after `deliver` or `connect` become options, too.
 ///
 /// # Errors
-/// Returns an error if they make no sense.
+/// Returns an error if one of them is no option.
+pub(super) fn hoisted(
+    args: Vec<OsString>,
+    takes: impl Fn(&str) -> Option<Arity>,
+) -> Result<TypedLine, UsageError> {
+    deliver::hoisted(connect::hoisted(TypedLine::parse(args, &takes), &takes), &takes)
+}
+
+/// Reads a line to which [`hoisted`] was applied as [`ParsedArgs::read`] does.
+///
+/// # Errors
+/// Returns an error if it makes no sense.
 pub(super) fn read_load(
     name: &str,
     own: impl FnOnce(Command) -> Command,
-    args: Vec<OsString>,
-    takes: impl Fn(&str) -> Option<Arity>,
+    mut line: TypedLine,
 ) -> Result<Result<ParsedArgs, Intent>, UsageError> {
-    let args = connect::words(args, &takes);
-    let Some(load) = message_load(&args, takes)? else { return ParsedArgs::read(name, own, args) };
-    let read = ParsedArgs::read(name, own, load.words)?;
-    Ok(read.map(|typed| typed.with_receivers(load.finish)))
+    let connects = connect::is_taken(&mut line);
+    let mut messages = message_load(&mut line)?;
+    let words = messages.as_mut().map(|load| std::mem::take(&mut load.words));
+    let mut read = ParsedArgs::read(name, own, words.unwrap_or_else(|| line.words()))?;
+    if let Ok(typed) = &mut read {
+        if connects {
+            typed.complete(|spec| connect::complete(spec, false));
+        }
+        messages.into_iter().for_each(|load| load.complete(typed));
+    }
+    Ok(read)
 }
 
-fn ending(job: Job) -> Result<Job, UsageError> {
-    match job.action {
-        Action::Run { repeat: false } => Ok(job),
-        Action::Run { .. } | Action::Idle => {
-            Err(UsageError("runs of an experiment must end".to_owned()))
-        }
-    }
+/// Makes a load one of messages to these receivers.
+///
+/// # Errors
+/// Returns an error if the options of the receivers make no sense.
+pub fn deliver(load: &mut ParsedArgs, receivers: &DeliveryOptions) -> Result<(), UsageError> {
+    deliver::load_of(receivers).map(|messages| messages.complete(load))
 }

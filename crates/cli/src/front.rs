@@ -34,7 +34,6 @@ impl FrontEnd for Front {
 }
 
 /// Derived options in the frame of every command: `--help` among the others, and the last word on an option counts.
-#[must_use]
 pub fn command<O: Parser>() -> Command {
     framed(O::command())
 }

@@ -46,7 +46,6 @@ const HOLD: &str = "--hold";
 
 /// Returns whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the
 /// terminal.
-#[must_use]
 pub fn is_own(peers: FrontEnds, called_as: &OsStr, args: &[OsString]) -> bool {
     let imitated = |name: Option<&OsStr>| {
         let name = name.and_then(OsStr::to_str).unwrap_or_default();

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use lab::words::{TypedLine, TypedOption};
 use naming::{
     ARRIVALS, CONNECTIONS, CONTENT, DATASET, DURATION, FILL, HIT_RATIO, IDLE, KEEP_ALIVE,
-    KEY_RANGE, MIX, ON, ON_ERROR, OptionId, PER_CONNECTION, PIPELINE, PRINT_WORKLOAD, RATE,
-    RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, SIZE, STDIN_ARG, TESTS, TTL, VERIFY, WARMUP,
-    WINDOW, WORKLOAD,
+    KEY_RANGE, MIX, ON, OptionId, PER_CONNECTION, PIPELINE, PRINT_WORKLOAD, RATE, REPEAT, REPLAY,
+    REQUESTS, RETRY, SHARD, SIZE, STDIN_ARG, TESTS, TTL, VERIFY, WARMUP, WINDOW, WORKLOAD,
 };
 use report::slo::Slo;
 use traffic::replay::{Glob, Replay, Selection, Speed};
 
 use super::UsageError;
-use spec::values::{count_in, percent, seconds};
+use super::run::ParsedArgs;
+use spec::values::{Count, OnErrorArg, WindowArg, YesNo, count_in, percent, seconds};
 
 /// Selection and speed of a record, for every command that sends one.
 #[derive(Debug, Clone, Args)]
@@ -131,19 +130,19 @@ pub const REFUSED: [(OptionId, &str); 27] = [
 ];
 
 /// Maximum number of commands in flight on a connection, if each command is sent when it is due.
-const DEPTH: &str = "10000";
+const DEPTH: i64 = 10_000;
 
-/// Returns the options, with the words of the line as files, and the command line of a run that sends them.
+/// Returns the options, with these files, and makes the load a frame for their commands.
 ///
 /// # Errors
 /// Returns an error if no file is named, or the options make no sense.
 pub fn recorded(
     name: &str,
     mut options: RecordOptions,
-    mut line: TypedLine,
-) -> Result<(RecordOptions, TypedLine), UsageError> {
-    let files: Vec<PathBuf> =
-        std::mem::take(&mut line.rest).into_iter().map(PathBuf::from).collect();
+    files: Vec<OsString>,
+    load: &mut ParsedArgs,
+) -> Result<RecordOptions, UsageError> {
+    let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
     if files.is_empty() {
         return Err(UsageError(format!(
             "{name}: name the file of the record, such as monitor.txt"
@@ -154,16 +153,18 @@ pub fn recorded(
             "{name}: a record is read twice, and standard input cannot be"
         )));
     }
-    (options.files, options.keeps_connections) = (files, line.has(CONNECTIONS));
-    if !line.has(PIPELINE) {
-        let depth = if options.speed.is_max() || options.wait_replies { "1" } else { DEPTH };
-        line.options.push(TypedOption::new(PIPELINE, depth));
-    } else if options.wait_replies {
+    (options.files, options.keeps_connections) = (files, load.has(CONNECTIONS));
+    if options.wait_replies && load.has(PIPELINE) {
         return Err(UsageError("-P: with --wait-replies, a client sends one at a time".to_owned()));
     }
-    let usual = [(ON_ERROR, "count"), (WINDOW, "rolling"), (RECONNECT, "yes")];
-    usual.into_iter().for_each(|(option, value)| line.set_default(option, value));
-    // Its plan is the frame for the recorded commands.
-    line.rest = ["--", "get", "k"].map(OsString::from).to_vec();
-    Ok((options, line))
+    let depth = if options.speed.is_max() || options.wait_replies { 1 } else { DEPTH };
+    load.complete(move |spec| {
+        spec.load.pipeline.get_or_insert(Count(depth));
+        spec.recording.on_error.get_or_insert(OnErrorArg::Count);
+        spec.load.window.get_or_insert(WindowArg::Rolling);
+        spec.load.reconnect.get_or_insert(YesNo::Yes);
+        // Its plan is the frame for the recorded commands.
+        spec.command = ["get", "k"].map(OsString::from).to_vec();
+    });
+    Ok(options)
 }

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
-use lab::TypedLine;
 use strsim::damerau_levenshtein;
 use workload::typed_login::shown_address;
 
+use super::experiment::typed_line::TypedLine;
 use super::registry::commands;
 use super::run::vocabulary;
 use super::{FrontEnd, UsageError};
@@ -262,7 +262,6 @@ pub(super) fn no_help<'n>(
 }
 
 /// Returns the error for an unknown name, with the nearest of the `known` ones, or all of them if none is near.
-#[must_use]
 pub fn one_of(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),

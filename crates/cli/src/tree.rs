@@ -8,7 +8,6 @@ use super::help::details::detailed;
 use super::{commands, run, topics};
 
 /// The options of a run, and below them each subcommand with its own.
-#[must_use]
 pub fn tree() -> Command {
     let run = run::vocabulary();
     let root = detailed(run.clone(), &run);

@@ -151,7 +151,6 @@ pub enum Reason {
 }
 
 /// Text of an error for a person, without the ` (os error N)` that Rust appends.
-#[must_use]
 pub fn error_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

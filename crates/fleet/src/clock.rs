@@ -31,7 +31,6 @@ pub struct Offset {
 impl Offset {
     /// Computes the offset that all these pings allow; `None` without pings. If they contradict each other, a
     /// clock was set meanwhile, and the quickest counts.
-    #[must_use]
     pub fn from_pings(pings: &[Ping]) -> Option<Self> {
         let least = |ping: &Ping| ping.theirs_ns as f64 - ping.received_ns as f64;
         let most = |ping: &Ping| ping.theirs_ns as f64 - ping.sent_ns as f64;
@@ -44,14 +43,12 @@ impl Offset {
 
     /// Returns whether all these may come from one clock that ran on: otherwise it was set, or several clocks
     /// answered.
-    #[must_use]
     pub fn agrees(pings: &[Ping]) -> bool {
         Self::contradiction_ns(pings) <= 0
     }
 
     /// Computes by how many nanoseconds the least offset that one of these pings allows exceeds the largest
     /// that another allows; at most 0 if all may come from one clock that ran on.
-    #[must_use]
     pub fn contradiction_ns(pings: &[Ping]) -> i128 {
         let least = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.received_ns)).max();
         let most = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.sent_ns)).min();
@@ -60,7 +57,6 @@ impl Offset {
 
     /// Computes the least number of nanoseconds that a clock gained between two measurements, negative if it
     /// lost time; 0 if the bounds of both allow that.
-    #[must_use]
     pub fn drift_ns(before: Self, after: Self) -> f64 {
         let drift_ns = after.ahead_ns - before.ahead_ns;
         let unsure_ns = before.bound_ns + after.bound_ns;
@@ -68,13 +64,11 @@ impl Offset {
     }
 
     /// Converts the coordinator's time to the other clock; 0 for times before it began.
-    #[must_use]
     pub fn theirs_ns(&self, ours_ns: u64) -> u64 {
         (ours_ns as f64 + self.ahead_ns).max(0.0) as u64
     }
 
     /// Converts the other clock's time to the coordinator's; negative for times before that began.
-    #[must_use]
     pub fn ours_ns(&self, theirs_ns: u64) -> f64 {
         theirs_ns as f64 - self.ahead_ns
     }
@@ -82,7 +76,6 @@ impl Offset {
 
 /// Computes the spread of several times, each known within its bound, and its largest error, from the two
 /// greatest bounds.
-#[must_use]
 pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
     let times = || times_and_bounds.iter().map(|(time, _)| *time);
     let spread = times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min);

@@ -106,7 +106,6 @@ impl Fleet {
     }
 
     /// Returns the number of clients.
-    #[must_use]
     pub fn count(&self) -> u32 {
         self.clients.len() as u32
     }

@@ -129,7 +129,6 @@ impl FleetResult {
     }
 
     /// Merges observations of other machines: of each figure the worst.
-    #[must_use]
     pub fn watched_with(&self, ours: WatchRecord) -> WatchRecord {
         if self.watched.is_empty() {
             return ours;

@@ -123,7 +123,6 @@ impl From<ReceivedPage<'_>> for ReceivedNumbers {
 
 impl ReceivedNumbers {
     /// Returns the bits, a word for each 64 numbers; malformed words count as 0.
-    #[must_use]
     pub fn words(&self) -> Vec<u64> {
         let words = self.bits.as_bytes().chunks(16).map(str::from_utf8);
         words.map(|word| u64::from_str_radix(word.unwrap_or_default(), 16).unwrap_or(0)).collect()

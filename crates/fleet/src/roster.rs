@@ -38,7 +38,6 @@ impl Client {
 
 impl Hello {
     /// The introduction of this process.
-    #[must_use]
     pub fn of_this_process(version: &str) -> Self {
         let facts = HostFacts::read();
         let niceness = rustix::process::getpriority_process(None).unwrap_or(0);

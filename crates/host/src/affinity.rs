@@ -41,14 +41,12 @@ pub fn allowed() -> Vec<usize> {
 }
 
 /// CPUs that are threads of the same core as `cpu`; empty if the kernel does not report them.
-#[must_use]
 pub fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     std::fs::read_to_string(path).map(|list| cpu_list(&list)).unwrap_or_default()
 }
 
 /// Two CPUs that this process may use, on different cores if possible; `None` if it may use one only.
-#[must_use]
 pub fn two_cpus() -> Option<[usize; 2]> {
     two_of(&allowed(), siblings)
 }

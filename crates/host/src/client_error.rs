@@ -48,13 +48,11 @@ impl ClientError {
 
     /// Returns whether the server accepted the connection and then gave no whole answer. It may still answer
     /// other questions, on other connections.
-    #[must_use]
     pub fn is_silence(&self) -> bool {
         matches!(self.kind, FailureKind::Silent | FailureKind::Closed | FailureKind::Io)
     }
 
     /// Returns whether there is no connection, or the server ended it.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(
             self.kind,

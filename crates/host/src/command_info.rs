@@ -15,7 +15,6 @@ pub struct CommandInfo<'v>(&'v [Value]);
 impl<'v> CommandInfo<'v> {
     /// Parses the entry of a command, or of its subcommand `sub`. `None` if the server does not know the
     /// command.
-    #[must_use]
     pub fn new(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
         let info = entry.items()?;
         let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
@@ -25,7 +24,6 @@ impl<'v> CommandInfo<'v> {
     }
 
     /// Returns whether it has a flag or ACL category with that name.
-    #[must_use]
     pub fn has(self, flag: &str) -> bool {
         let words = [FLAGS, CATEGORIES].into_iter().filter_map(|place| self.0.get(place)?.items());
         let mut words = words.flatten().filter_map(Value::text);
@@ -33,7 +31,6 @@ impl<'v> CommandInfo<'v> {
     }
 
     /// Position of its first key; `None` without keys.
-    #[must_use]
     pub fn first_key(self) -> Option<usize> {
         self.0.get(FIRST_KEY)?.text()?.parse().ok()
     }

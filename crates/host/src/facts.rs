@@ -46,7 +46,6 @@ const PRODUCTS: [&str; 5] = ["valkey", "dragonfly", "kvrocks", "garnet", "redis"
 
 impl ServerFacts {
     /// Product and version, as far as known.
-    #[must_use]
     pub fn name(&self) -> Option<String> {
         let product = self.product.as_ref()?;
         let version = self.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
@@ -54,14 +53,12 @@ impl ServerFacts {
     }
 
     /// Product and version, for a table; `server` if unknown.
-    #[must_use]
     pub fn version_name(&self) -> String {
         let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
         format!("{} {}", known(&self.product), known(&self.version))
     }
 
     /// Adds the product and version from a text of `INFO`.
-    #[must_use]
     pub fn with_info(mut self, info: &str) -> Self {
         let named = PRODUCTS.iter().find_map(|product| {
             let version = info_field(info, &format!("{product}_version"))?;

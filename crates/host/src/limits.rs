@@ -91,7 +91,6 @@ impl fmt::Display for PortShortage {
 /// if they do, or if their number is unknown.
 ///
 /// Ports in use by other programs, or still in `TIME_WAIT`, are not subtracted, so ports may still run out.
-#[must_use]
 pub fn port_shortage(
     address: SocketAddr,
     connections: u64,
@@ -133,7 +132,6 @@ pub fn check_sources(sources: &[IpAddr]) -> Result<(), SourceError> {
 }
 
 /// Local ports that this machine connects from, if known; they apply to IPv6, too, in spite of the name.
-#[must_use]
 pub fn local_ports() -> Option<RangeInclusive<u16>> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     ports_in(&range)

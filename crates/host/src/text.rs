@@ -1,7 +1,6 @@
 //! Text from elsewhere, made safe for a terminal.
 
 /// The text with every control character escaped, so that no server can control the terminal.
-#[must_use]
 pub fn printable(text: impl AsRef<[u8]>) -> String {
     let text = wire::spelled(text.as_ref().trim_ascii_end());
     let mut shown = String::with_capacity(text.len());

@@ -130,7 +130,6 @@ impl AnswerTotals {
     }
 
     /// Returns the comparison, with its most frequent difference first.
-    #[must_use]
     pub fn into_comparison(self) -> AnswerComparison {
         let mut differences: Vec<Difference> = self.kinds.into_values().collect();
         differences.sort_by_key(|difference| std::cmp::Reverse(difference.count));

@@ -32,7 +32,6 @@ pub struct Commit {
 
 impl Commit {
     /// The name as people write it, and the subject.
-    #[must_use]
     pub fn describe(&self) -> String {
         format!("{} {}", self.short(), self.subject)
     }
@@ -78,7 +77,6 @@ pub struct Bisect {
 
 impl Bisect {
     /// A search among commits, of which the first is good and the last is bad.
-    #[must_use]
     pub fn new(commits: Vec<Commit>, load: String, metric: Metric) -> Self {
         let is_counted = metric == Metric::Instructions;
         let hash = |commit: Option<&Commit>| commit.map_or(String::new(), |one| one.hash.clone());
@@ -114,13 +112,11 @@ impl Bisect {
     }
 
     /// Returns the number of the bad commit; the good one is 0.
-    #[must_use]
     pub fn last(&self) -> usize {
         self.commits.len() - 1
     }
 
     /// A commit by its number.
-    #[must_use]
     pub fn commit(&self, member: usize) -> &Commit {
         &self.commits[member]
     }
@@ -131,7 +127,6 @@ impl Bisect {
     }
 
     /// Values of a commit: logarithms of its ratio to the good one.
-    #[must_use]
     pub fn values(&self, member: usize) -> &[f64] {
         self.measured.get(&self.commits[member].hash).map_or(&[], Vec::as_slice)
     }
@@ -193,7 +188,6 @@ impl Bisect {
     }
 
     /// Says what is known of a commit, and which is the most probable so far.
-    #[must_use]
     pub fn progress(&self, member: usize) -> String {
         let known = format!("{}: {}", self.commits[member].describe(), self.change(member));
         let Some(most) = self.bisection().map(|bisection| bisection.suspects(0.0)) else {

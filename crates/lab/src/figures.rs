@@ -62,7 +62,6 @@ impl Figures {
     }
 
     /// The figures of a run.
-    #[must_use]
     pub fn from_run(run: &Run) -> Self {
         let summary = Summary::from_run(run);
         let payload = run.verdict.evidence.iter().find(|evidence| evidence.name == "payload");
@@ -88,13 +87,11 @@ impl Figures {
 
     /// Returns the disturbance of the run by other programs or the hypervisor, if it decided the run. The
     /// client's own faults are reported as its limit.
-    #[must_use]
     pub fn disturbed(&self) -> Option<Cause> {
         self.disturbance.as_ref().map(|found| found.cause).filter(|cause| cause.by_others())
     }
 
     /// Returns whether the run measured what was planned.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.shortfall.is_none()
     }

@@ -20,13 +20,11 @@ pub struct SpeedTrials<'s> {
 
 impl<'s> SpeedTrials<'s> {
     /// Creates empty trials.
-    #[must_use]
     pub fn new(slo: &'s Slo) -> Self {
         Self { slo, observed: Vec::new() }
     }
 
     /// Returns the settings of a search over the speed.
-    #[must_use]
     pub fn settings(budget_s: f64) -> Settings {
         Settings {
             start_per_s: 1.0,
@@ -50,7 +48,6 @@ impl<'s> SpeedTrials<'s> {
 }
 
 /// Range of speeds that a search found. `untried` is the next speed, if its time ended before.
-#[must_use]
 pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
     let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
     let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);

@@ -1,8 +1,8 @@
 //! Experiments: the choice of runs, one after another, and their joint results.
 //!
-//! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is tried next,
-//! [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`] what a
-//! key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`impact`] what operations
+//! [`search`] decides which rate is tried next, [`survey`] says what is measured on a machine, [`terms`] what is
+//! compared on equal terms, [`footprint`] what a key costs in memory, [`suite`] what specs of
+//! redis-benchmarks-specification ask for, [`impact`] what operations
 //! cost those who wait, [`answers`] whether two servers answer alike, [`bisect`] which commit changed a figure,
 //! [`profile`] what work a server does for each request. What was measured becomes documents ([`Sweep`],
 //! [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`], [`Bisect`]) and, with `page`, tables, charts and pages.
@@ -16,7 +16,6 @@ pub mod document;
 pub mod durability;
 pub mod figures;
 pub mod footprint;
-pub mod grid;
 pub mod head_room;
 pub mod history;
 pub mod impact;
@@ -29,9 +28,7 @@ pub mod suite;
 pub mod survey;
 pub mod sweep;
 pub mod terms;
-pub mod values;
 mod view;
-pub mod words;
 
 pub use answers::AnswerTotals;
 pub use bisect::Bisect;
@@ -39,12 +36,10 @@ pub use document::{Document, Findings};
 pub use durability::Durability;
 pub use figures::Figures;
 pub use footprint::Footprint;
-pub use grid::{Axis, Grid, Point};
 pub use impact::Impact;
 pub use profile::Profile;
 pub use rate_search::{Conclusion, Phase, RateSearch, SearchOutcome};
 pub use search::{RateOutcome, Search};
 pub use suite::Suite;
 pub use survey::Survey;
-pub use sweep::Sweep;
-pub use words::{Arity, TypedLine};
+pub use sweep::{Axis, Sweep};

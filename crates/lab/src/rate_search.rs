@@ -158,7 +158,6 @@ impl Rate {
 
 impl RateSearch {
     /// Creates an empty search.
-    #[must_use]
     pub fn new(test: String, slo: Slo, settings: Settings) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -249,25 +248,21 @@ impl RateSearch {
     }
 
     /// Returns the bracket of the rates that were tried.
-    #[must_use]
     pub fn found(&self) -> &Bracket {
         &self.found
     }
 
     /// Returns the conclusion in words.
-    #[must_use]
     pub fn conclusion(&self) -> &Conclusion {
         &self.conclusion
     }
 
     /// Returns whether nothing is left to do.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }
 
     /// Rates of the curve, none above the highest allowed one.
-    #[must_use]
     pub fn curve_rates(&self) -> Vec<f64> {
         let Some(knee) = self.found.passes_per_s else { return Vec::new() };
         let rates = CURVE.iter().map(|share| share * knee);
@@ -280,13 +275,11 @@ impl RateSearch {
     }
 
     /// Returns the record of a rate that was tried.
-    #[must_use]
     pub fn rate_of(&self, rate_per_s: f64) -> Option<&Rate> {
         self.rates.iter().find(|rate| same(rate.rate_per_s, rate_per_s))
     }
 
     /// The missed rate just above the result, and its last counting trial, which shows the obstacle.
-    #[must_use]
     pub fn obstacle(&self) -> Option<(&Rate, &Trial)> {
         let above = self.found.fails_per_s?;
         let rate = self.rate_of(above)?;
@@ -299,7 +292,6 @@ impl RateSearch {
 
     /// Counts the trials of the search, and those that noise or the client decided, with the most frequent
     /// cause.
-    #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
         let trials = || self.trials_of(Phase::Search);
         let disturbances = trials().filter_map(|trial| trial.judgement.disturbance.as_ref());

@@ -125,7 +125,6 @@ type Ends = Option<(f64, f64)>;
 
 impl Search {
     /// Creates a search without trials.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         let bracket = Bracket::default();
         let known = KnownRates::default();
@@ -361,7 +360,6 @@ impl Search {
     }
 
     /// The lowest tried rate above the kept one that is neither kept nor missed, and its answer.
-    #[must_use]
     pub fn unjudged(&self) -> Option<(f64, RateOutcome)> {
         let from = self.bracket.passes_per_s.unwrap_or(0.0);
         let open = [RateOutcome::Undecided, RateOutcome::Disturbed, RateOutcome::ClientLimit];

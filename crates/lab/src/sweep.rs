@@ -6,11 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::figures::{Figures, middle};
-use crate::grid::Axis;
 use crate::runs::Runs;
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.sweep/1";
+
+/// An option with more than one value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// The option, as `-c`.
+    pub option: String,
+    /// Values in the order of measurement.
+    pub values: Vec<String>,
+}
 
 /// A sweep so far. Saved as the document `keystorm.sweep/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,13 +58,11 @@ pub struct SweepRow {
 
 impl SweepRow {
     /// The run with median throughput, and the range of throughput; `None` before there is one.
-    #[must_use]
     pub fn middle(&self) -> Option<(&Figures, (f64, f64))> {
         middle(&self.figures)
     }
 
     /// Returns the number of the middle run among the tests of `run`.
-    #[must_use]
     pub fn middle_test(&self) -> Option<usize> {
         let (run, _) = self.middle()?;
         let at = self.figures.iter().position(|figures| std::ptr::eq(figures, run))?;
@@ -66,7 +72,6 @@ impl SweepRow {
 
 impl Sweep {
     /// A sweep without points.
-    #[must_use]
     pub fn new(axes: Vec<Axis>) -> Self {
         let (schema, run) = (SCHEMA.to_owned(), Runs::default());
         let (points, observed) = (Vec::new(), Vec::new());
@@ -100,7 +105,6 @@ impl Sweep {
     }
 
     /// Returns whether every point has been measured as planned.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }

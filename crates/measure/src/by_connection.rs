@@ -69,7 +69,6 @@ impl ConnectionSecond {
     }
 
     /// Replies of all kinds.
-    #[must_use]
     pub fn replies(&self) -> u64 {
         self.ok + self.miss + self.errors
     }
@@ -92,7 +91,6 @@ impl ConnectionTrace {
 impl ByConnection {
     /// Makes empty traces for `connections` connections and `commands` different commands, with at most
     /// `seconds_max` seconds each. Bytes are counted `by_command`, or all for the first.
-    #[must_use]
     pub fn new(connections: usize, commands: usize, by_command: bool, seconds_max: u64) -> Self {
         let connections = (0..connections)
             .map(|_| (0..commands).map(|_| ConnectionTrace::new()).collect())
@@ -102,13 +100,11 @@ impl ByConnection {
     }
 
     /// Approximate number of bytes that it takes at the start.
-    #[must_use]
     pub fn bytes(connections: u64, commands: u64) -> u64 {
         connections.saturating_mul(commands).saturating_mul(Latency::bytes(PRECISION))
     }
 
     /// Number of further bytes for this many seconds of all connections and commands.
-    #[must_use]
     pub fn bytes_of_seconds(connections: u64, commands: u64, seconds: u64) -> u64 {
         let second = size_of::<ConnectionSecond>() as u64;
         connections.saturating_mul(commands).saturating_mul(seconds).saturating_mul(second)
@@ -208,7 +204,6 @@ impl ByConnection {
     }
 
     /// Returns a trace for each command of each connection.
-    #[must_use]
     pub fn connections(&self) -> &[Vec<ConnectionTrace>] {
         &self.connections
     }

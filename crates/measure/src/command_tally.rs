@@ -74,7 +74,6 @@ impl CommandTally {
 
     /// Hits and misses of its lookups: keys, fields or members if replies say how many exist, otherwise
     /// replies.
-    #[must_use]
     pub fn lookups(&self) -> [u64; 2] {
         let keys = self.keys;
         match keys.asked {
@@ -84,7 +83,6 @@ impl CommandTally {
     }
 
     /// Latency from due to done: the wait of a user of the server.
-    #[must_use]
     pub fn response(&self) -> &Latency {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
     }

@@ -20,7 +20,6 @@ pub struct ConnectStages {
 
 impl ConnectStages {
     /// Creates empty histograms with this many significant digits, which take no memory yet.
-    #[must_use]
     pub fn new(digits: u8) -> Self {
         let [connected, tls, login, first_reply] = [(); 4].map(|()| Latency::empty(digits));
         Self { connected, tls, login, first_reply }

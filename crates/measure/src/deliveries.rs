@@ -86,7 +86,6 @@ total!(DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_o
 impl Deliveries {
     /// Returns the state of a run after `elapsed_ns`: the senders' figures, and the `expected` and `received`
     /// deliveries.
-    #[must_use]
     pub fn so_far(sending: Tally, elapsed_ns: u64, expected: u64, received: u64) -> Self {
         Self {
             sending,
@@ -106,14 +105,12 @@ impl Deliveries {
     }
 
     /// Returns the figures of the command that carries a message; `None` if the run never began.
-    #[must_use]
     pub fn messages(&self) -> Option<&CommandTally> {
         self.sending.commands.first()
     }
 
     /// Returns the figures of the command with which senders wait for replicas. A miss is a wait that too few
     /// replicas acknowledged in time. `None` if senders do not wait.
-    #[must_use]
     pub fn replica_waits(&self) -> Option<&CommandTally> {
         self.sending.commands.get(1)
     }
@@ -153,19 +150,16 @@ impl Deliveries {
     }
 
     /// Number of acknowledged messages.
-    #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.messages().map_or(0, |messages| messages.ok + messages.miss)
     }
 
     /// Number of refused messages.
-    #[must_use]
     pub fn refused(&self) -> u64 {
         self.sending.errors.total() - self.replica_waits().map_or(0, |waits| waits.errors)
     }
 
     /// Number of messages that were sent and may or may not have reached the server.
-    #[must_use]
     pub fn unacknowledged(&self) -> u64 {
         let connections = &self.sending.connections;
         let lost = connections.lost + connections.timed_out + connections.unanswered;
@@ -177,13 +171,11 @@ impl Deliveries {
     }
 
     /// Number of messages that were overwritten before a polling receiver read them.
-    #[must_use]
     pub fn overtaken(&self) -> u64 {
         self.polls.as_ref().map_or(0, |polls| polls.overtaken)
     }
 
     /// Expected deliveries that were not needed: their content was overwritten, or already read.
-    #[must_use]
     pub fn needless(&self) -> u64 {
         let caches = self.invalidations.as_ref();
         self.overtaken() + caches.map_or(0, |caches| caches.covered.saturating_add(caches.removed))
@@ -191,13 +183,11 @@ impl Deliveries {
 
     /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages this is
     /// a lower bound, as some of those may have come.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.expected.saturating_sub(self.counts.received.saturating_add(self.needless()))
     }
 
     /// Returns whether deliveries are missing, duplicate, out of order or corrupt.
-    #[must_use]
     pub fn is_faulty(&self) -> bool {
         let DeliveryCounts { doubled, out_of_order, corrupt, .. } = self.counts;
         self.lost() + doubled + out_of_order + corrupt > 0

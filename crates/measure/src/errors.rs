@@ -40,25 +40,21 @@ impl ErrorCounts {
     }
 
     /// Returns the number of errors of a kind.
-    #[must_use]
     pub fn of_kind(&self, kind: &str) -> u64 {
         self.by_kind.iter().find(|(known, _)| known == kind).map_or(0, |(_, n)| *n)
     }
 
     /// All errors.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.by_kind.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n))
     }
 
     /// Kinds and their counts, in order of first occurrence.
-    #[must_use]
     pub fn by_kind(&self) -> &[(String, u64)] {
         &self.by_kind
     }
 
     /// The first few different texts, unescaped.
-    #[must_use]
     pub fn examples(&self) -> &[String] {
         &self.examples
     }

@@ -36,7 +36,6 @@ const PREPARED_NS: u64 = 60_000_000_000;
 
 impl Latency {
     /// An empty histogram with this many significant digits, 1 to 5.
-    #[must_use]
     pub fn new(precision: u8) -> Self {
         let buckets = Histogram::new_with_bounds(1, PREPARED_NS, precision.clamp(1, 5));
         let mut buckets = buckets.expect("bounds from 1 and 1 to 5 digits are valid");
@@ -45,7 +44,6 @@ impl Latency {
     }
 
     /// An empty histogram that takes next to no memory until something is recorded or added.
-    #[must_use]
     pub fn empty(precision: u8) -> Self {
         Self::of_buckets(Buckets::Sparse(Sparse::empty(precision.clamp(1, 5))))
     }
@@ -55,7 +53,6 @@ impl Latency {
     }
 
     /// Bytes that the buckets of a histogram with this many digits take.
-    #[must_use]
     pub fn bytes(precision: u8) -> u64 {
         Self::new(precision).dense().distinct_values() as u64 * size_of::<u64>() as u64
     }
@@ -85,7 +82,6 @@ impl Latency {
     }
 
     /// Returns the number of recorded replies.
-    #[must_use]
     pub fn count(&self) -> u64 {
         match &self.buckets {
             Buckets::Dense(buckets) => buckets.len(),
@@ -94,26 +90,22 @@ impl Latency {
     }
 
     /// The exact mean; `None` if empty.
-    #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
     /// The exact least value; `None` if empty.
-    #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.min_ns)
     }
 
     /// The exact greatest value; `None` if empty.
-    #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.max_ns)
     }
 
     /// The least value that a share `quantile` (0 to 1) of all replies did not exceed, within the precision
     /// and never above the greatest value; `None` if empty.
-    #[must_use]
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let value = match &self.buckets {
             Buckets::Dense(buckets) => buckets.value_at_quantile(quantile),
@@ -135,7 +127,6 @@ impl Latency {
     }
 
     /// The buckets in nanoseconds, for writers of other tools' formats.
-    #[must_use]
     pub fn histogram(&self) -> Cow<'_, Histogram<u64>> {
         match &self.buckets {
             Buckets::Dense(buckets) => Cow::Borrowed(buckets),

@@ -31,7 +31,6 @@ pub struct Invalidations {
 
 impl Invalidations {
     /// Creates empty counts; `precision` is for latencies.
-    #[must_use]
     pub fn new(precision: u8) -> Self {
         Self {
             stale: Latency::new(precision),

@@ -19,21 +19,18 @@ pub struct LaneRecord {
 
 impl LaneRecord {
     /// Returns whether a number was acknowledged.
-    #[must_use]
     pub fn contains(&self, number: u64) -> bool {
         let after = self.missing.partition_point(|range| range.end <= number);
         number < self.next && self.missing.get(after).is_none_or(|range| number < range.start)
     }
 
     /// Number of acknowledged writes.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.next - self.missing.iter().map(|range| range.end - range.start).sum::<u64>()
     }
 
     /// Time in nanoseconds since load began by which a number was acknowledged, a millisecond late at most while
     /// replies come.
-    #[must_use]
     pub fn at_ns(&self, number: u64) -> Option<u64> {
         let at = self.times.partition_point(|(next, _)| *next <= number);
         self.times.get(at).map(|(_, at_ns)| *at_ns)

@@ -27,13 +27,11 @@ pub struct WorkerUse {
 
 impl WorkerUse {
     /// Share of a core that the thread used, 0 to 1.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         self.share(self.cpu_ns)
     }
 
     /// Share of the time in which the thread waited for a core, 0 to 1; 0 if unknown.
-    #[must_use]
     pub fn waiting(&self) -> f64 {
         self.share(self.wait_ns.unwrap_or(0))
     }
@@ -57,7 +55,6 @@ pub struct Absence {
 
 impl Absence {
     /// Length in nanoseconds.
-    #[must_use]
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
@@ -97,25 +94,21 @@ pub enum FailureSource {
 
 impl Failure {
     /// Makes a failure that keystorm itself observed.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self { from: FailureSource::Client, text: text.into() }
     }
 
     /// An error reply of the server.
-    #[must_use]
     pub fn from_server(text: impl Into<String>) -> Self {
         Self { from: FailureSource::Server, text: text.into() }
     }
 
     /// Returns whether the failure is an error reply of the server.
-    #[must_use]
     pub fn is_of_server(&self) -> bool {
         self.from == FailureSource::Server
     }
 
     /// Returns the failure with `place`, where it was observed, before its text.
-    #[must_use]
     pub fn at(&self, place: impl Display) -> Self {
         Self { from: self.from, text: format!("{place}: {}", self.text) }
     }
@@ -123,7 +116,6 @@ impl Failure {
 
 impl Measurement {
     /// Returns the number of requests that were answered, errors included; of messages, the number received.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         match self.deliveries {
             Some(_) => self.total.succeeded(),
@@ -132,7 +124,6 @@ impl Measurement {
     }
 
     /// Number of operations that ended, including failed ones; without multi-command operations, of requests.
-    #[must_use]
     pub fn operations_ended(&self) -> u64 {
         if self.total.operations.is_empty() {
             self.counted()
@@ -142,7 +133,6 @@ impl Measurement {
     }
 
     /// Returns the figures of the senders of requests; with deliveries, of the senders of messages.
-    #[must_use]
     pub fn requested(&self) -> &Tally {
         self.deliveries.as_ref().map_or(&self.total, |deliveries| &deliveries.sending)
     }
@@ -150,7 +140,6 @@ impl Measurement {
     /// CPU time of all workers per answered request, in nanoseconds; `None` if unknown or nothing was
     /// answered. CPU time covers the whole load and requests exclude the warm-up, as if both parts cost the
     /// same.
-    #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
         let worker_ns = self.workers.iter().map(|worker| {
             let share = (self.elapsed_ns as f64 / worker.wall_ns.max(1) as f64).min(1.0);
@@ -162,13 +151,11 @@ impl Measurement {
     }
 
     /// Replies with a wrong value, and those without a value where one must be.
-    #[must_use]
     pub fn wrong(&self) -> [(&'static str, u64); 2] {
         [CORRUPT, MISSING].map(|kind| (kind, self.total.errors.of_kind(kind)))
     }
 
     /// Returns whether a reply or a message was wrong or missing.
-    #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.wrong().iter().any(|(_, count)| *count > 0)
             || self.deliveries.as_ref().is_some_and(|deliveries| deliveries.is_faulty())
@@ -176,21 +163,18 @@ impl Measurement {
 
     /// Returns whether the server was gone at the end of the run: lost connections were not reopened, and
     /// nothing succeeded after that.
-    #[must_use]
     pub fn is_deserted(&self) -> bool {
         !self.total.connections.not_reopened.is_empty()
             && self.outages.iter().any(|outage| outage.to_the_end && outage.of_all)
     }
 
     /// Returns whether every reply was an error.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         let refused = self.total.errors.total();
         refused > 0 && refused == self.total.requests()
     }
 
     /// Returns whether requests were sent and none was answered.
-    #[must_use]
     pub fn is_unheard(&self) -> bool {
         let connections = &self.total.connections;
         let sent = [connections.lost, connections.timed_out, connections.unanswered];

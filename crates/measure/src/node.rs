@@ -34,7 +34,6 @@ pub struct NodeTally {
 
 impl NodeTally {
     /// An empty tally, for latencies of this many digits.
-    #[must_use]
     pub fn new(name: String, precision: u8) -> Self {
         Self {
             name,
@@ -52,13 +51,11 @@ impl NodeTally {
     }
 
     /// Number of requests that it answered, including errors.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.ok + self.errors
     }
 
     /// Number of requests that it redirected or asked to retry.
-    #[must_use]
     pub fn redirects(&self) -> u64 {
         self.moved + self.asked + self.retried
     }

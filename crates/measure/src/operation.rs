@@ -57,13 +57,11 @@ impl OperationTally {
     }
 
     /// Latency from due to its last reply: the wait of a user of the server.
-    #[must_use]
     pub fn response(&self) -> &Latency {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
     }
 
     /// Returns the number of operations that ended.
-    #[must_use]
     pub fn ended(&self) -> u64 {
         self.ok.saturating_add(self.missed).saturating_add(self.failed)
     }

@@ -88,7 +88,6 @@ impl Entries {
 
 impl OperationLog {
     /// Makes a log of the marked commands and operations, with `room` for that many entries.
-    #[must_use]
     pub fn new(commands: &[bool], operations: &[bool], room: u64) -> Self {
         let of = |logged: &[bool]| logged.iter().map(|is| is.then(Entries::default)).collect();
         let (commands, operations) = (of(commands), of(operations));
@@ -96,7 +95,6 @@ impl OperationLog {
     }
 
     /// Approximate size of this many entries in bytes.
-    #[must_use]
     pub fn bytes(entries: u64) -> u64 {
         entries.saturating_mul(ENTRY_BYTES)
     }
@@ -154,19 +152,16 @@ impl OperationLog {
     }
 
     /// Entries of one distinct command, if it is logged.
-    #[must_use]
     pub fn of_command(&self, command: usize) -> Option<&Entries> {
         self.commands.get(command)?.as_ref()
     }
 
     /// Entries of an operation, if it is logged.
-    #[must_use]
     pub fn of_operation(&self, operation: usize) -> Option<&Entries> {
         self.operations.get(operation)?.as_ref()
     }
 
     /// Returns the number of entries that did not fit.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -42,14 +42,12 @@ impl Outage {
     pub const SILENT_MIN_NS: u64 = 500_000_000;
 
     /// Returns whether the outage is long enough to be reported.
-    #[must_use]
     pub fn is_long(&self) -> bool {
         let failing = self.first_failure_ns.is_some();
         self.length_ns() >= if failing { Self::FAILING_MIN_NS } else { Self::SILENT_MIN_NS }
     }
 
     /// Length in nanoseconds.
-    #[must_use]
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }

@@ -55,7 +55,6 @@ pub struct Point {
 
 impl Point {
     /// Creates the point of interval `index` from its tally.
-    #[must_use]
     pub fn from_tally(index: u32, tally: &Tally) -> Self {
         let late = tally.lateness.as_ref();
         Self {
@@ -69,7 +68,6 @@ impl Point {
     }
 
     /// Creates the point of these replies and response times.
-    #[must_use]
     pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
         let something = response.count() > 0;
         // A count beyond what can be encoded, 2^63, takes longer than an interval.
@@ -91,7 +89,6 @@ impl Point {
     }
 
     /// The mean response time in nanoseconds; `None` if nothing arrived.
-    #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let exact = self.response.as_ref()?.exact;
         (exact.count > 0).then(|| exact.sum_ns as f64 / exact.count as f64)
@@ -99,7 +96,6 @@ impl Point {
 
     /// Returns the number that rates count: operations if these have figures of their own, otherwise
     /// requests.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.operations.unwrap_or(self.requests)
     }

@@ -32,7 +32,6 @@ pub struct Failures {
 
 impl Failures {
     /// Returns the number of failed requests.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.errors + self.lost + self.timed_out
     }

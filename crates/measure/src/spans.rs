@@ -54,14 +54,12 @@ fn bucket(response_ns: u64) -> usize {
 
 impl Spans {
     /// Creates empty sums; `read` has this many significant digits.
-    #[must_use]
     pub fn new(digits: u8) -> Self {
         let by_response = vec![SpanSums::default(); BUCKETS].into();
         Self { read: Latency::new(digits), unstamped: 0, by_response }
     }
 
     /// Approximate size in bytes.
-    #[must_use]
     pub fn bytes(digits: u8) -> u64 {
         Latency::bytes(digits) + (BUCKETS * size_of::<SpanSums>()) as u64
     }
@@ -87,7 +85,6 @@ impl Spans {
     }
 
     /// Sums of responses that took about `response_ns`, or of the nearest ones. `None` if empty.
-    #[must_use]
     pub fn near(&self, response_ns: u64) -> Option<SpanSums> {
         let filled = self.sums().map(|(bucket, _)| bucket);
         let nearest = filled.min_by_key(|filled| filled.abs_diff(bucket(response_ns)))?;
@@ -95,7 +92,6 @@ impl Spans {
     }
 
     /// The sums of all responses.
-    #[must_use]
     pub fn all(&self) -> SpanSums {
         let mut all = SpanSums::default();
         self.by_response.iter().for_each(|sums| all.merge(sums));

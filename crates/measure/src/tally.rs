@@ -41,7 +41,6 @@ pub struct Tally {
 
 impl Tally {
     /// An empty tally.
-    #[must_use]
     pub fn new(shape: &TallyShape) -> Self {
         Self {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
@@ -55,7 +54,6 @@ impl Tally {
     }
 
     /// Approximate size in bytes of a tally's histograms.
-    #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
         let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.separate_failures));
         let histograms = timed + u64::from(shape.first_byte);
@@ -95,20 +93,17 @@ impl Tally {
     }
 
     /// Number of answered requests, including errors.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.succeeded().saturating_add(self.errors.total())
     }
 
     /// Number of requests answered without an error.
-    #[must_use]
     pub fn succeeded(&self) -> u64 {
         self.commands.iter().flat_map(|c| [c.ok, c.miss]).fold(0, u64::saturating_add)
     }
 
     /// Number of operations that ended, including failed ones, which `-n` and a rate count; without
     /// multi-command operations, of answered requests.
-    #[must_use]
     pub fn operations_ended(&self) -> u64 {
         if self.operations.is_empty() {
             return self.requests();
@@ -118,7 +113,6 @@ impl Tally {
 
     /// Returns the number answered without an error within the deadline, if there is one: operations if these
     /// have figures of their own, otherwise requests.
-    #[must_use]
     pub fn in_time(&self) -> Option<u64> {
         let late = self.deadline?.late;
         let answered: u64 = if self.operations.is_empty() {
@@ -131,7 +125,6 @@ impl Tally {
     }
 
     /// Keys of all commands whose replies say how many exist.
-    #[must_use]
     pub fn keys(&self) -> KeyCounts {
         let mut all = KeyCounts::default();
         self.commands.iter().for_each(|command| all.merge(&command.keys));
@@ -139,7 +132,6 @@ impl Tally {
     }
 
     /// Service times of all operations together; without multi-command operations, of all commands.
-    #[must_use]
     pub fn service(&self) -> Latency {
         if self.operations.is_empty() {
             all(self.commands.iter().map(|c| &c.service))
@@ -149,7 +141,6 @@ impl Tally {
     }
 
     /// Response times of all operations together; without multi-command operations, of all commands.
-    #[must_use]
     pub fn response(&self) -> Latency {
         if self.operations.is_empty() {
             all(self.commands.iter().map(CommandTally::response))
@@ -159,7 +150,6 @@ impl Tally {
     }
 
     /// First-byte latencies of all commands together; empty if not asked for.
-    #[must_use]
     pub fn first_byte(&self) -> Latency {
         all(self.commands.iter().filter_map(|c| c.first_byte.as_ref()))
     }
@@ -187,7 +177,6 @@ impl Tally {
     }
 
     /// Returns whether nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { commands, operations, errors, connections, lateness, spans, deadline } = self;
         commands.iter().all(Total::is_empty)

@@ -18,13 +18,11 @@ pub struct Tenure {
 
 impl Tenure {
     /// Makes a tenure without an end.
-    #[must_use]
     pub fn new(node: u16, from_ns: u64) -> Self {
         Self { node, from_ns, to_ns: None, inherits: false, heirs: Vec::new() }
     }
 
     /// The tenure on a clock that began at `origin_ns`; `None` if it was over before that.
-    #[must_use]
     pub fn since(&self, origin_ns: u64) -> Option<Self> {
         let to_ns = self.to_ns.map(|ns| ns.saturating_sub(origin_ns));
         // The node that it replaced got no requests in that time.

@@ -4,7 +4,6 @@ use crate::{Latency, Measurement, Point};
 
 impl Latency {
     /// Returns the latencies with each below `least_ns` raised to it.
-    #[must_use]
     pub fn at_least(&self, least_ns: u64) -> Self {
         let mut raised = Self::new(self.histogram().sigfig());
         self.recorded().for_each(|(ns, count)| raised.record_n(ns.max(least_ns), count));

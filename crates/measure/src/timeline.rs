@@ -54,20 +54,17 @@ impl Timeline {
     pub const POINTS_MAX: usize = 2400;
 
     /// An empty timeline.
-    #[must_use]
     pub fn new(interval_ns: u64) -> Self {
         Self::from_points(interval_ns, Vec::new())
     }
 
     /// Creates a timeline of ordered points, each of another interval.
-    #[must_use]
     pub fn from_points(interval_ns: u64, points: Vec<Point>) -> Self {
         let (points_max, waiting) = (Self::POINTS_MAX, VecDeque::new());
         Self { interval_ns, points, all_ran: None, points_max, doubled: 0, waiting }
     }
 
     /// Returns the timeline with a bound of `points_max` points, at least one.
-    #[must_use]
     pub fn with_points_max(self, points_max: usize) -> Self {
         Self { points_max: points_max.max(1), ..self }
     }
@@ -98,7 +95,6 @@ impl Timeline {
 
     /// Numbers of the intervals that lie wholly within a run of this length, and in which all of its clients
     /// ran.
-    #[must_use]
     pub fn full_intervals(&self, elapsed_ns: u64) -> Range<u64> {
         if self.interval_ns == 0 {
             return 0..0;
@@ -110,7 +106,6 @@ impl Timeline {
 
     /// Returns the requests answered in a span of a run of this length. An interval that lies in it in part counts by
     /// that part.
-    #[must_use]
     pub fn answered_within(&self, span: &Range<u64>, elapsed_ns: u64) -> f64 {
         let share = |point: &Point| {
             let from_ns = u64::from(point.index).saturating_mul(self.interval_ns);

@@ -41,7 +41,6 @@ pub struct Backlog {
 
 impl Waits {
     /// Creates empty figures; `precision` is for latencies.
-    #[must_use]
     pub fn new(precision: u8) -> Self {
         Self {
             wake_up: Latency::new(precision),
@@ -72,7 +71,6 @@ impl Waits {
     }
 
     /// The greatest backlog, and the one when the senders were done; `None` for a run without either.
-    #[must_use]
     pub fn backlogs(&self) -> Option<(Backlog, Backlog)> {
         let last = self.backlog.last()?;
         let first_greatest = self.backlog.iter().rev().max_by_key(|backlog| backlog.messages)?;

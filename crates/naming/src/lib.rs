@@ -23,25 +23,21 @@ pub struct OptionId {
 
 impl OptionId {
     /// The field that holds the option, which is also its identity on a command line.
-    #[must_use]
     pub fn field(self) -> String {
         self.field.to_ascii_lowercase()
     }
 
     /// The key of the option in a workload file.
-    #[must_use]
     pub fn key(self) -> String {
         self.field().replace('_', "-")
     }
 
     /// Returns whether one of these options is in this field.
-    #[must_use]
     pub fn any_has(options: &[Self], field: &str) -> bool {
         options.iter().any(|option| option.field.eq_ignore_ascii_case(field))
     }
 
     /// The word on keystorm's own command line.
-    #[must_use]
     pub fn word(self) -> Cow<'static, str> {
         self.word.map_or_else(|| format!("--{}", self.key()).into(), Into::into)
     }

@@ -47,7 +47,6 @@ impl Write for Text {
 
 impl Text {
     /// The text that these arguments of a format make.
-    #[must_use]
     pub fn new(format: fmt::Arguments<'_>) -> Self {
         let mut text = Self::default();
         // Nothing that is written here can fail.

@@ -95,7 +95,6 @@ pub struct ClientRow {
 
 impl ClientRow {
     /// Returns the cells of the [`CLIENT_COLUMNS`].
-    #[must_use]
     pub fn cells(&self) -> [String; 6] {
         [
             format!("{} {}", self.number, self.name).trim_end().to_owned(),
@@ -111,7 +110,6 @@ impl ClientRow {
 impl Clients {
     /// Returns the precision to which the clocks of any two clients are known during the run, in
     /// microseconds: bounds and drifts of the two least precise.
-    #[must_use]
     pub fn clock_bound_us(&self) -> f64 {
         let bound = |row: &ClientRow| row.clock_bound_us + row.clock_drift_us.unwrap_or(0.0).abs();
         let mut bounds: Vec<f64> = self.rows.iter().map(bound).collect();
@@ -120,7 +118,6 @@ impl Clients {
     }
 
     /// `client 3 of 4 (NAME)`, of the row with this index.
-    #[must_use]
     pub fn called(&self, index: usize) -> String {
         let name = self.rows.get(index).map_or("", |row| row.name.as_str());
         client_called(index, self.rows.len(), name)
@@ -147,7 +144,6 @@ impl Clients {
 
     /// Returns the rows shown to a reader: all if they are few; otherwise the lost, then the slowest, in
     /// their order.
-    #[must_use]
     pub fn standing_out(&self) -> Vec<&ClientRow> {
         let mut shown: Vec<&ClientRow> = self.rows.iter().collect();
         if shown.len() > ROWS_MAX {
@@ -162,7 +158,6 @@ impl Clients {
     }
 
     /// `4 clients began within 0.09 ms ± 0.05 ms`.
-    #[must_use]
     pub fn beginning(&self) -> String {
         let clients = counted(self.rows.len() as u64, "client");
         let msec = |us: f64| us / 1e3;
@@ -176,7 +171,6 @@ impl Clients {
 }
 
 /// `client 3 of 4 (NAME)`, for index 2.
-#[must_use]
 pub fn client_called(index: usize, of: usize, name: &str) -> String {
     match name {
         "" => format!("client {} of {of}", index + 1),

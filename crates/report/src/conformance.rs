@@ -21,7 +21,6 @@ pub fn check(build: Build) {
 ///
 /// # Panics
 /// Panics if the format fails to write.
-#[must_use]
 pub fn rendered(build: Build, run: &Run) -> String {
     let first_byte = run.plan.recording.first_byte;
     let options =
@@ -36,7 +35,6 @@ pub fn rendered(build: Build, run: &Run) -> String {
 }
 
 /// Text of every kind of run, for a golden file. Markers keep blank lines at an end.
-#[must_use]
 pub fn golden(build: Build) -> String {
     let runs = fixture::all().into_iter();
     runs.map(|(name, run)| format!("[{name}]\n{}[end]\n", rendered(build, &run))).collect()

@@ -21,7 +21,6 @@ pub struct ConnectFigures {
 
 impl ConnectFigures {
     /// Makes the figures of these stages.
-    #[must_use]
     pub fn new(stages: &ConnectStages) -> Self {
         let ConnectStages { connected, tls, login, first_reply } = stages;
         let any = |latency| Some(LatencyFigures::from_latency(latency)).filter(|of| of.count > 0);

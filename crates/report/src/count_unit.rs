@@ -16,7 +16,6 @@ pub enum CountUnit {
 
 impl CountUnit {
     /// Returns the unit of the runs of a plan.
-    #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         if plan.has_receivers() { Self::Message } else { Self::Request }
     }
@@ -26,31 +25,26 @@ impl CountUnit {
     }
 
     /// Returns the noun in the singular: `request`.
-    #[must_use]
     pub fn singular(self) -> &'static str {
         self.word("request", "message")
     }
 
     /// Returns the noun in the plural: `requests`.
-    #[must_use]
     pub fn plural(self) -> &'static str {
         self.word("requests", "messages")
     }
 
     /// Returns the head of a column of rates. A sent message is received by none, one or many.
-    #[must_use]
     pub fn per_second(self) -> &'static str {
         self.word("requests/s", "received/s")
     }
 
     /// Returns the name of its rate as a title.
-    #[must_use]
     pub fn rate_title(self) -> &'static str {
         self.word("Requests per second", "Messages received per second")
     }
 
     /// The name of a figure in a table.
-    #[must_use]
     pub fn label(self, metric: Metric) -> &'static str {
         match (self, metric) {
             (Self::Message, Metric::Throughput) => self.per_second(),

@@ -21,7 +21,6 @@ pub struct CpuFigures {
 
 impl CpuFigures {
     /// Makes the figures of a run, by the definitions of [`Metric`].
-    #[must_use]
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         let figures = Figures::from_summary(summary);
         let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
@@ -38,7 +37,6 @@ impl CpuFigures {
     }
 
     /// Returns whether neither time is known.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.server_us.is_none() && self.client_us.is_none()
     }

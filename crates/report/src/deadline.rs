@@ -28,7 +28,6 @@ pub struct DeadlineFigures {
 
 impl DeadlineFigures {
     /// Makes the figures of a run; `None` without a deadline.
-    #[must_use]
     pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let deadline_ns = plan.recovery.deadline_ns?;
         let total = &measurement.total;
@@ -66,7 +65,6 @@ impl DeadlineFigures {
 
     /// Sentence such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given
     /// up`.
-    #[must_use]
     pub fn sentence(&self, noun: &str) -> String {
         let Self { deadline_ns, late, given_up, asked, goodput_rps, .. } = self;
         let [late, given_up, asked] = [late, given_up, asked].map(|count| grouped(*count as f64));

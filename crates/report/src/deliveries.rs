@@ -117,7 +117,6 @@ pub(crate) fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String
 impl<'r> DeliveryFigures<'r> {
     /// Makes the figures of a run of `elapsed_s` seconds, during which messages were also sent unless the
     /// deliveries say otherwise.
-    #[must_use]
     pub fn new(deliveries: &'r Deliveries, plan: Option<&Plan>, elapsed_s: f64) -> Self {
         let plan = plan.and_then(|plan| plan.delivery.as_ref());
         let wait = plan.and_then(|plan| plan.wait);
@@ -209,7 +208,6 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Counts of messages and deliveries, and what is known of receivers, one line each.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             format!("messages: {}", self.messages()),
@@ -245,7 +243,6 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Describes the deliveries: `40,000 of 40,000 received; none lost, doubled or out of order`.
-    #[must_use]
     pub fn received(&self) -> String {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
             self.deliveries.counts;
@@ -294,7 +291,6 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Number of writes that caches saw in later reads; `None` if caches do not read.
-    #[must_use]
     pub fn covered(&self) -> Option<u64> {
         self.deliveries.invalidations.as_ref().map(|caches| caches.covered).filter(|n| *n > 0)
     }

@@ -19,7 +19,6 @@ pub struct LatencyStep {
 /// The latency at 0 %, 50 %, 75 %, 87.5 % and so on, each halving the rest, like the percentile iterator of
 /// HdrHistogram with one tick a half distance. A level that adds no latency to the one before has no line.
 /// The last line is 100 %; empty if nothing was recorded.
-#[must_use]
 pub fn by_percentile(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let mut steps = Vec::new();
@@ -52,7 +51,6 @@ const COARSE_NS: u64 = 1_000_000;
 /// Counts the latencies within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds no latency to
 /// the one before has no line, except the first. Walks the recorded values, not the bounds, so that hours
 /// cost no more than microseconds. Empty if nothing was recorded.
-#[must_use]
 pub fn by_bound(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let share = |cumulative: u64| 100.0 * cumulative as f64 / total as f64;
@@ -87,7 +85,6 @@ const LEFT: [f64; 12] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0
 /// The latency at 50 %, 80 %, 90 %, 95 % and so on, and the greatest: [`FEW`] lines at most. A level that
 /// adds no latency to the one before has no line, and neither has one that is finer than the number of
 /// latencies allows. Empty if nothing was recorded.
-#[must_use]
 pub fn few_percentiles(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let mut steps: Vec<LatencyStep> = Vec::new();
@@ -116,7 +113,6 @@ pub fn few_percentiles(latency: &Latency) -> Vec<LatencyStep> {
 
 /// Counts the latencies within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that adds some;
 /// by tens if that makes over [`FEW`] lines. Empty if nothing was recorded.
-#[must_use]
 pub fn few_bounds(latency: &Latency) -> Vec<LatencyStep> {
     let fine = bounds_by(&[1, 2, 5], latency);
     if fine.len() <= FEW { fine } else { bounds_by(&[1], latency) }
@@ -145,7 +141,6 @@ fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<LatencyStep> {
 
 /// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that adds
 /// some: the table of the report before Redis 6.
-#[must_use]
 pub fn by_whole_msec(latency: &Latency) -> Vec<LatencyStep> {
     let total = latency.count();
     let mut steps: Vec<LatencyStep> = Vec::new();

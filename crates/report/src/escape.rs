@@ -7,7 +7,6 @@
 /// Writes control characters as `\n`, `\x1b` or `\u{85}`, bytes that are not UTF-8 as `\xff`, and invisible
 /// characters that reorder or break lines as `\u{202e}`. Leaves everything else, including backslashes:
 /// titles are for reading, not for parsing back.
-#[must_use]
 pub fn escape(text: impl AsRef<[u8]>) -> String {
     let mut safe = String::with_capacity(text.as_ref().len());
     for chunk in text.as_ref().utf8_chunks() {

@@ -15,7 +15,6 @@ pub struct Exposition {
 
 impl Exposition {
     /// Creates an empty page whose lines will all have these labels.
-    #[must_use]
     pub fn new(labels: &[(&str, &str)]) -> Self {
         Self { text: String::new(), labels: written(labels) }
     }
@@ -50,13 +49,11 @@ impl Exposition {
     }
 
     /// The page.
-    #[must_use]
     pub fn into_text(self) -> String {
         self.text
     }
 
     /// Returns the page with OpenMetrics's end mark.
-    #[must_use]
     pub fn into_open_metrics(self) -> String {
         self.text + "# EOF\n"
     }
@@ -68,7 +65,6 @@ impl Exposition {
 }
 
 /// A number in OpenMetrics's form: with a point, or with an exponent if it would be very long.
-#[must_use]
 pub fn decimal(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {

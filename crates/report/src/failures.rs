@@ -16,7 +16,6 @@ pub struct Failures {
 
 impl Failures {
     /// Counts the failures of a run.
-    #[must_use]
     pub fn from_measurement(measurement: &Measurement) -> Self {
         let total = measurement.requested();
         let connections = &total.connections;
@@ -35,13 +34,11 @@ impl Failures {
     }
 
     /// Returns whether requests were sent and all of them failed.
-    #[must_use]
     pub fn are_all(&self) -> bool {
         self.asked > 0 && self.failed >= self.asked
     }
 
     /// The failed share in percent; 0 if nothing was sent.
-    #[must_use]
     pub fn percent(&self) -> f64 {
         if self.asked == 0 { 0.0 } else { self.failed as f64 * 100.0 / self.asked as f64 }
     }

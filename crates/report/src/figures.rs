@@ -45,7 +45,6 @@ impl LatencyFigures {
     }
 
     /// Returns a figure in milliseconds, rounded up: `<0.080` if it is only known to be below that.
-    #[must_use]
     pub fn msec_at_most(&self, ns: u64) -> String {
         if ns <= self.below_ns && self.below_ns > 0 {
             format!("<{}", msec_at_most(self.below_ns))
@@ -55,7 +54,6 @@ impl LatencyFigures {
     }
 
     /// Returns the figures in milliseconds; all are 0 without replies.
-    #[must_use]
     pub fn cells<const N: usize>(&self, metrics: [Metric; N]) -> [String; N] {
         let exact = |ns: f64| {
             if ns > self.below_ns as f64 { msec(ns) } else { self.msec_at_most(self.below_ns) }
@@ -73,14 +71,12 @@ impl LatencyFigures {
     }
 
     /// Returns the figures in milliseconds; `none` without replies.
-    #[must_use]
     pub fn cells_or<const N: usize>(&self, none: &str, metrics: [Metric; N]) -> [String; N] {
         if self.count == 0 { metrics.map(|_| none.to_owned()) } else { self.cells(metrics) }
     }
 
     /// Returns the figures in milliseconds, with a mark at each percentile of too few samples; `none` without
     /// replies.
-    #[must_use]
     pub fn marked_cells<const N: usize>(&self, none: &str, metrics: [Metric; N]) -> [String; N] {
         let mut cells = self.cells_or(none, metrics);
         for (cell, metric) in cells.iter_mut().zip(metrics) {
@@ -91,7 +87,6 @@ impl LatencyFigures {
     }
 
     /// Makes the figures of all latencies of a histogram.
-    #[must_use]
     pub fn from_latency(latency: &Latency) -> Self {
         let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
         Self {
@@ -190,7 +185,6 @@ impl NodeFigures {
     }
 
     /// Number of requests that it redirected or asked to retry.
-    #[must_use]
     pub fn redirects(&self) -> u64 {
         self.moved + self.asked + self.retried
     }

@@ -21,7 +21,6 @@ pub enum LiveUnit {
 
 impl LiveUnit {
     /// Returns the unit of the runs of a plan.
-    #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         match plan.counts_operations() {
             true => Self::Operation,
@@ -31,7 +30,6 @@ impl LiveUnit {
     }
 
     /// Rate of the unit: `requests/s`.
-    #[must_use]
     pub fn per_second(self) -> &'static str {
         match self {
             Self::Request => "requests/s",
@@ -88,7 +86,6 @@ pub struct LiveProgress {
 
 /// The line, without a line end or carriage return. Keystorm's own is shortened to the columns of the
 /// terminal, since a wrapped line could not be rewritten.
-#[must_use]
 pub fn progress_line(progress: &LiveProgress, kind: LiveLine, columns: Option<usize>) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns - 1);
     let title = format!(
@@ -177,7 +174,6 @@ fn least(progress: &LiveProgress) -> String {
 }
 
 /// A line for a log: the same figures with the time.
-#[must_use]
 pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
@@ -212,7 +208,6 @@ fn msec(value: Option<f64>) -> String {
 
 /// Returns the text that blanks a line of this many characters and returns to its start: at least one space, as
 /// `redis-benchmark` prints even before its first line.
-#[must_use]
 pub fn cleared(previous_len: usize) -> String {
     format!("{:previous_len$}\r", " ")
 }

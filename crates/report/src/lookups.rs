@@ -24,14 +24,12 @@ pub struct Lookups {
 
 impl Lookups {
     /// Counts the lookups of a command; `None` if it has none.
-    #[must_use]
     pub fn of_command(looks_up: bool, tally: &CommandTally) -> Option<Self> {
         let some = looks_up || tally.miss > 0;
         some.then_some(Self { hits: tally.ok, misses: tally.miss })
     }
 
     /// Counts the lookups of each different command of a plan.
-    #[must_use]
     pub fn of_commands(plan: &Plan, total: &Tally) -> Vec<Option<Self>> {
         let looks_up = plan.different_commands().looks_up;
         let each = looks_up.iter().zip(&total.commands);
@@ -39,7 +37,6 @@ impl Lookups {
     }
 
     /// Adds up the lookups of all commands.
-    #[must_use]
     pub fn sum(of: &[Option<Self>]) -> Self {
         of.iter().flatten().fold(Self::default(), |sum, one| Self {
             hits: sum.hits.saturating_add(one.hits),
@@ -48,7 +45,6 @@ impl Lookups {
     }
 
     /// Share of hits, 0 to 1; `None` without lookups.
-    #[must_use]
     pub fn found_share(self) -> Option<f64> {
         let all = self.hits as f64 + self.misses as f64;
         (all > 0.0).then(|| self.hits as f64 / all)
@@ -56,7 +52,6 @@ impl Lookups {
 
     /// Compares the shares of hits of two runs of a load. They are alike if their distance is at most this
     /// many standard deviations of chance, or the least that counts.
-    #[must_use]
     pub fn is_alike(self, other: Self, deviations: f64) -> bool {
         let count = |of: Self| of.hits as f64 + of.misses as f64;
         let (Some(first), Some(second)) = (self.found_share(), other.found_share()) else {
@@ -69,7 +64,6 @@ impl Lookups {
     }
 
     /// Describes hits and misses.
-    #[must_use]
     pub fn in_words(&self) -> String {
         let describe = |n: u64, one: &'static str, many: &'static str| {
             format!("{} {}", grouped(n as f64), if n == 1 { one } else { many })

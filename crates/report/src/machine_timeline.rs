@@ -30,14 +30,12 @@ pub struct MachinePoint {
 }
 
 /// The spans of a run, in order of time; empty if the machine was not watched.
-#[must_use]
 pub fn machine_timeline(run: &Run) -> Vec<MachinePoint> {
     run.watched.machine.iter().map(|span| point(run, span)).collect()
 }
 
 /// Returns the machine's mean state between two moments of a run, in nanoseconds from the start of the
 /// measured part, weighted by the overlap of each span. `None` if no span overlaps.
-#[must_use]
 pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoint> {
     let (from_s, to_s) = (from_ns as f64 / 1e9, to_ns as f64 / 1e9);
     let spans = machine_timeline(run).into_iter().filter_map(|point| {

@@ -115,31 +115,26 @@ impl Metric {
     }
 
     /// The name in JSON and CSV, with its unit. Stable.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// The name on a command line, for metrics that a gate may name.
-    #[must_use]
     pub fn option(self) -> Option<&'static str> {
         self.row().option
     }
 
     /// The name in a table.
-    #[must_use]
     pub fn label(self) -> &'static str {
         self.row().label
     }
 
     /// The name without its unit.
-    #[must_use]
     pub fn bare_label(self) -> &'static str {
         self.label().trim_end_matches(" (ms)")
     }
 
     /// Returns the direction in which the figure is better.
-    #[must_use]
     pub fn better(self) -> Direction {
         match self {
             Self::Throughput | Self::Keys => Direction::Higher,
@@ -148,13 +143,11 @@ impl Metric {
     }
 
     /// The quantile of a percentile, which is only as precise as the histogram.
-    #[must_use]
     pub fn quantile(self) -> Option<f64> {
         self.row().quantile
     }
 
     /// Text for a table, with as many decimals as in reports of a run.
-    #[must_use]
     pub fn written(self, value: f64) -> String {
         match self.better() {
             Direction::Higher => format!("{value:.2}"),

@@ -10,7 +10,6 @@ pub struct Figures([Option<f64>; Metric::EVERY.len()]);
 
 impl Figures {
     /// Makes the figures of a run, without unmeasured ones.
-    #[must_use]
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         Self::new(|metric| value(metric, summary))
     }
@@ -21,7 +20,6 @@ impl Figures {
     }
 
     /// Makes the figures of one operation of the run's mix.
-    #[must_use]
     pub fn of_operation(operation: &OperationFigures) -> Self {
         Self::new(|metric| match metric {
             Metric::Throughput => Some(operation.rate_per_s).filter(|_| operation.count > 0),
@@ -31,7 +29,6 @@ impl Figures {
     }
 
     /// Returns the figures with one value replaced.
-    #[must_use]
     pub fn with(mut self, metric: Metric, value: Option<f64>) -> Self {
         self.0[metric as usize] = value;
         self
@@ -58,7 +55,6 @@ impl Figures {
     }
 
     /// Returns the value of a metric; `None` if the run lacks it.
-    #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {
         self.0[metric as usize]
     }

@@ -100,7 +100,6 @@ struct Span {
 impl WorstMoments {
     /// Finds the worst moments of a run. `None` for a test that was too short, or whose intervals were all
     /// alike without anything in the server's journal.
-    #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let timeline = &run.measurement.timeline;
         let points: Vec<&Point> = timeline.points.iter().filter(|p| p.p99_ns.is_some()).collect();

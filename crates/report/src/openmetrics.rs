@@ -79,7 +79,6 @@ struct OperationCounters {
 
 impl Counters {
     /// Makes the counters of a tally of this plan.
-    #[must_use]
     pub fn new(plan: &Plan, tally: &Tally) -> Self {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
@@ -104,7 +103,6 @@ impl Counters {
     }
 
     /// Requests answered, errors included.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -160,7 +158,6 @@ impl Buckets {
 }
 
 /// Writes all tests in every family, in the given order. Names of tests must differ.
-#[must_use]
 pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
     let mut page = Page { text: Exposition::default(), tests };
     page.text.family("keystorm_build", "info", "This keystorm", "");

@@ -70,7 +70,6 @@ impl CommandFigures {
     }
 
     /// Makes the figures of each different command of a plan.
-    #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally) -> Vec<Self> {
         let different = plan.different_commands();
         let named = different.commands.iter().zip(different.looks_up);
@@ -92,7 +91,6 @@ impl OperationFigures {
 
     /// Makes the figures of each operation of a plan's mix, in a run of `elapsed_s` seconds; empty without a
     /// mix.
-    #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally, elapsed_s: f64) -> Vec<Self> {
         let Some(mix) = &plan.mix else { return Vec::new() };
         let weights: f64 = mix.operations.iter().map(|operation| f64::from(operation.weight)).sum();

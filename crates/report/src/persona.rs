@@ -99,7 +99,6 @@ impl Default for Persona {
 
 impl Persona {
     /// A tool of this name whose job prints its own layouts.
-    #[must_use]
     pub const fn of_tool(program: &'static str) -> Self {
         Self {
             program,

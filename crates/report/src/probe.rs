@@ -28,7 +28,6 @@ pub struct Probe {
 
 impl Probe {
     /// `4 quiet connections beside the load, 1000 requests/s; 9999 replies`.
-    #[must_use]
     pub fn describe(&self) -> String {
         let Self { connections, rate_per_s, requests, errors, .. } = self;
         let errors =

@@ -8,20 +8,17 @@ use std::borrow::Borrow;
 use std::fmt::Display;
 
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
-#[must_use]
 pub fn msec_at_most(ns: u64) -> String {
     let us = ns.div_ceil(1000);
     format!("{}.{:03}", us / 1000, us % 1000)
 }
 
 /// `ns` rounded to the nearest microsecond.
-#[must_use]
 pub fn msec(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }
 
 /// A whole number with commas between thousands.
-#[must_use]
 pub fn grouped(value: f64) -> String {
     let plain = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -40,7 +37,6 @@ pub(crate) fn megabytes(bytes: f64) -> String {
 }
 
 /// Joins names in a sentence, the last after `and`, such as ` and `.
-#[must_use]
 pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
     match names {
         [others @ .., last] if !others.is_empty() => format!("{}{and}{last}", others.join(", ")),

@@ -34,13 +34,11 @@ const WEIGHED: [Metric; 6] =
 
 impl Repeats {
     /// The plan's name, safe for a terminal.
-    #[must_use]
     pub fn title(&self) -> String {
         escape(&self.name)
     }
 
     /// Returns the number of runs in the means.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.figures.len()
     }
@@ -51,7 +49,6 @@ impl Repeats {
     }
 
     /// `5 repeats`, or `3 of 5 repeats`.
-    #[must_use]
     pub fn counted(&self) -> String {
         match (self.count(), self.planned) {
             (count, planned) if count == planned as usize => format!("{planned} repeats"),
@@ -61,7 +58,6 @@ impl Repeats {
 
     /// Mean of a metric over the runs; `None` if one of them lacks it. No figure is negative, so neither is
     /// any interval.
-    #[must_use]
     pub fn mean(&self, metric: Metric) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
         let mean = Mean::from_values(&values?)?;
@@ -71,7 +67,6 @@ impl Repeats {
     }
 
     /// Returns the joint result of their target; `None` without one.
-    #[must_use]
     pub fn target(&self) -> Option<SloResult> {
         let (slo, _) = self.seen.first()?;
         let trials: Vec<Observation> = self.seen.iter().map(|(_, seen)| seen.clone()).collect();
@@ -79,7 +74,6 @@ impl Repeats {
     }
 
     /// Returns the reason why no conclusion is possible, with advice, in a sentence; `None` if one is.
-    #[must_use]
     pub fn too_wide(&self) -> Option<String> {
         if let Some(cause) = self.disturbed.first() {
             return Some(format!(

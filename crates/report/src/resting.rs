@@ -13,27 +13,23 @@ pub const MARK: char = '*';
 
 /// Returns whether the percentile at this quantile, from 0 to 1, of `samples` samples has fewer than
 /// [`BEYOND_MIN`] beyond it. False for the least and the greatest value, and without samples.
-#[must_use]
 pub fn is_thin(quantile: f64, samples: u64) -> bool {
     quantile > 0.0 && quantile < 1.0 && samples > 0 && samples < needed(quantile)
 }
 
 /// Returns the number of samples that the percentile at this quantile, above 0 and below 1, needs.
-#[must_use]
 pub fn needed(quantile: f64) -> u64 {
     // 1 - 0.99 is not quite 0.01.
     (BEYOND_MIN as f64 / (1.0 - quantile) - 1e-6).ceil() as u64
 }
 
 /// Formats a percentile of this many samples, with a mark if they are too few.
-#[must_use]
 pub fn marked(figure: String, quantile: f64, samples: u64) -> String {
     if is_thin(quantile, samples) { figure + "*" } else { figure }
 }
 
 /// Explains the mark if some of these percentiles of `samples` samples have it, with the number of samples
 /// they would need; `None` if none has.
-#[must_use]
 pub fn note(quantiles: &[f64], samples: u64) -> Option<String> {
     let thin = quantiles.iter().filter(|quantile| is_thin(**quantile, samples));
     let needs: Vec<String> = thin

@@ -71,7 +71,6 @@ impl Run {
     }
 
     /// Returns the run of an experiment, as failed if every reply was an error, since nothing was measured.
-    #[must_use]
     pub fn failed_if_refused(mut self) -> Self {
         let measurement = &mut self.measurement;
         if measurement.ending == Ending::Complete && measurement.is_refused() {

@@ -95,7 +95,6 @@ pub enum Fault {
 
 impl Fault {
     /// Returns whether the fault is keystorm's own.
-    #[must_use]
     pub fn is_own(self) -> bool {
         matches!(self, Self::Client | Self::Absence)
     }
@@ -103,7 +102,6 @@ impl Fault {
 
 impl ScheduleFigures {
     /// Makes the figures of a run; `None` for a closed loop, and if nothing was due.
-    #[must_use]
     pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let schedule = plan.load.pace.schedule()?;
         let lateness = measurement.total.lateness.as_ref()?;
@@ -154,13 +152,11 @@ impl ScheduleFigures {
     }
 
     /// Returns whether requests left when they were due.
-    #[must_use]
     pub fn kept(&self) -> bool {
         self.missed_share <= MISSED_SHARE
     }
 
     /// Describes the delay of replies; empty if there was none.
-    #[must_use]
     pub fn behind(&self) -> String {
         self.behind_ns.map_or(String::new(), |ns| {
             format!("replies fell behind: the last came {:.2} s after the end", ns as f64 / 1e9)

@@ -47,7 +47,6 @@ pub struct ServerEvent {
 
 impl CommandInServer {
     /// Share of the time from sent to reply in which the server executed it, 0 to 1.
-    #[must_use]
     pub fn share(&self) -> Option<f64> {
         let service_us = self.service_us.filter(|us| *us > 0.0)?;
         Some((self.mean_us / service_us).min(1.0))
@@ -56,7 +55,6 @@ impl CommandInServer {
 
 impl ServerLatencyFigures {
     /// Makes the figures of a run; `None` if the servers were not asked.
-    #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let servers = &run.watched.servers;
         if servers.iter().all(|server| server.run_times.is_empty()) {

@@ -38,7 +38,6 @@ pub struct ServerPoint {
 }
 
 /// The sampled servers, by address, with a point for each sample but the first.
-#[must_use]
 pub fn server_timeline(run: &Run) -> Vec<(&str, Vec<ServerPoint>)> {
     let sampled = run.watched.servers.iter().filter(|server| server.samples.len() > 1);
     sampled

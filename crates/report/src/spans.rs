@@ -67,7 +67,6 @@ impl SpanParts {
     }
 
     /// Share of it in which the reply waited in this kernel, 0 to 1.
-    #[must_use]
     pub fn read_share(&self) -> f64 {
         if self.response_ns > 0.0 { self.until_read_ns / self.response_ns } else { 0.0 }
     }
@@ -75,7 +74,6 @@ impl SpanParts {
 
 impl SpanFigures {
     /// Makes the figures of a run of this plan; `None` if the kernel did not stamp.
-    #[must_use]
     pub fn new(plan: &Plan, total: &Tally) -> Option<Self> {
         let spans: &Spans = total.spans.as_deref()?;
         let scheduled = plan.load.pace.schedule().is_some();
@@ -106,13 +104,11 @@ impl SpanFigures {
     }
 
     /// The parts of one figure, such as `p99`.
-    #[must_use]
     pub fn parts_of(&self, of: &str) -> Option<&SpanParts> {
         self.parts.iter().find(|parts| parts.of == of)
     }
 
     /// Sentence on the 99th percentile, or on the reason for its absence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match (self.missing, self.parts_of("p99")) {
             (None, Some(parts)) => self.describe(parts),
@@ -123,13 +119,11 @@ impl SpanFigures {
     }
 
     /// Returns the noun of the stamped units.
-    #[must_use]
     pub fn stamped_noun(&self) -> &'static str {
         if self.of_messages { "messages" } else { "replies" }
     }
 
     /// Returns the name of the second span.
-    #[must_use]
     pub fn until_in_kernel(&self) -> &'static str {
         if self.of_messages {
             "until it was in this kernel"
@@ -139,7 +133,6 @@ impl SpanFigures {
     }
 
     /// Describes these parts: `response p99 1.31 ms: 0.04 due to sent, …`.
-    #[must_use]
     pub fn describe(&self, parts: &SpanParts) -> String {
         // As many digits as tell it from nothing.
         let decimals = match parts.response_ns / 1e6 {

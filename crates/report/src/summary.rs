@@ -68,7 +68,6 @@ pub struct Summary<'r> {
 
 impl<'r> Summary<'r> {
     /// Computes the figures of a run.
-    #[must_use]
     pub fn from_run(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
         let total = &measurement.total;
@@ -129,20 +128,17 @@ impl<'r> Summary<'r> {
     }
 
     /// Returns the end of the run, planned or not.
-    #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.run.measurement.ending
     }
 
     /// Returns the number of answers in the unit of `-n` and rates: operations, which may have several
     /// commands, or requests.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.run.measurement.operations_ended()
     }
 
     /// Returns answers per second in that unit.
-    #[must_use]
     pub fn counted_rps(&self) -> f64 {
         if self.counts_operations() {
             self.throughput_rps * self.counted() as f64 / self.requests.max(1) as f64
@@ -152,14 +148,12 @@ impl<'r> Summary<'r> {
     }
 
     /// Returns whether operations have several commands, so that they differ from requests.
-    #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.run.plan.counts_operations()
     }
 
     /// Returns the number of answers to scheduled requests. A message is answered once, for any number of
     /// receivers.
-    #[must_use]
     pub fn answered_of_due(&self) -> u64 {
         match &self.deliveries {
             Some(figures) => figures.deliveries.acknowledged() + figures.deliveries.refused(),
@@ -168,13 +162,11 @@ impl<'r> Summary<'r> {
     }
 
     /// Returns those answers per second.
-    #[must_use]
     pub fn answered_rps(&self) -> f64 {
         self.deliveries.map_or_else(|| self.counted_rps(), |figures| figures.sent_rps)
     }
 
     /// Returns the noun of the counted unit.
-    #[must_use]
     pub fn counted_noun(&self) -> &'static str {
         match self.counts_operations() {
             true => "operations",
@@ -184,14 +176,12 @@ impl<'r> Summary<'r> {
     }
 
     /// The error replies by kind, unescaped.
-    #[must_use]
     pub fn error_counts(&self) -> &ErrorCounts {
         &self.run.measurement.total.errors
     }
 
     /// Size of values in bytes, or its mean: of the returned values if their size differs from the plan's,
     /// otherwise of the plan's.
-    #[must_use]
     pub fn value_bytes(&self) -> u64 {
         let (plan, measurement) = (&self.run.plan, &self.run.measurement);
         crate::other_value_size(plan, measurement)
@@ -199,7 +189,6 @@ impl<'r> Summary<'r> {
     }
 
     /// The first text of each kind of error, safe for a terminal.
-    #[must_use]
     pub fn first_errors(&self) -> Vec<String> {
         let kind = |text: &str| text.split([' ', ':']).next().unwrap_or(text).to_owned();
         let examples = self.error_counts().examples();
@@ -210,27 +199,23 @@ impl<'r> Summary<'r> {
     }
 
     /// Spans in which nothing succeeded, in order of their starts.
-    #[must_use]
     pub fn outages(&self) -> &[Outage] {
         &self.run.measurement.outages
     }
 
     /// Returns the counts of connections, and of requests without a reply.
-    #[must_use]
     pub fn connections(&self) -> &ConnectionTally {
         &self.run.measurement.total.connections
     }
 
     /// CPU time of keystorm's workers per answered request, in nanoseconds; see
     /// [`measure::Measurement::client_cpu_ns`].
-    #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
         self.run.measurement.client_cpu_ns()
     }
 
     /// Describes the hits and misses of lookups. `None` without a miss, unless requests come from a source: of
     /// those, it matters that all reads found something.
-    #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
         let of_source = self.run.plan.has_source() && self.lookups.hits > 0;
         (of_source || self.lookups.misses > 0).then(|| self.lookups.in_words())
@@ -238,7 +223,6 @@ impl<'r> Summary<'r> {
 
     /// Share of hits in percent: of keys if replies say how many exist, otherwise of replies. `None` without
     /// a miss.
-    #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
         let total = &self.run.measurement.total;
         let looked = Lookups::of_commands(&self.run.plan, total);
@@ -253,14 +237,12 @@ impl<'r> Summary<'r> {
 
     /// Share of reads that hit, in percent, by the servers' own counts; `None` if nothing was read, or a
     /// server does not report it.
-    #[must_use]
     pub fn hit_ratio_by_servers(&self) -> Option<f64> {
         servers_hit_ratio(std::iter::once(self.run))
     }
 
     /// Returns the number of requests, or operations, in (this share of) the plan; `None` if it is limited by
     /// time.
-    #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
         self.run.plan.own_requests()
     }
@@ -268,7 +250,6 @@ impl<'r> Summary<'r> {
     /// The rate of (this share of) the plan, in requests per second; for a changing rate, its mean over the
     /// run. For clients that did not run at the same time, over their common span. `None` in a closed loop,
     /// and if there is no limit for a time.
-    #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
         let schedule = plan.load.pace.schedule().filter(|schedule| schedule.is_limited())?;
@@ -283,7 +264,6 @@ impl<'r> Summary<'r> {
 
     /// Describes why the run was cut short and how far it got, as `REASON; N of M requests`, safe for a
     /// terminal. `None` for a complete run.
-    #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let reason = match self.ending() {
             Ending::Complete if self.run.measurement.is_unheard() => {

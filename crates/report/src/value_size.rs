@@ -18,7 +18,6 @@ const REDIRECT_BYTES: u64 = 32;
 const REDIRECTS_SHARE: f64 = 0.01;
 
 /// Mean size in bytes of the values that a plan read, if all its commands only read values.
-#[must_use]
 pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     let total = &measurement.total;
     let connections = &total.connections;
@@ -146,7 +145,6 @@ fn is_only_for_value(command: &CommandSpec) -> bool {
 }
 
 /// Returns the size of values if it differs from the plan's.
-#[must_use]
 pub fn other_value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     let drawn = plan.data.values.as_ref().is_some_and(|values| !values.sizes.is_fixed());
     let planned = plan.data.payload_bytes as f64;

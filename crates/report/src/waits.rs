@@ -19,7 +19,6 @@ pub struct WaitFigures<'r> {
 
 impl<'r> WaitFigures<'r> {
     /// Makes the figures of a run in which `received` messages were received.
-    #[must_use]
     pub fn new(waits: &'r Waits, received: u64) -> Self {
         let some = |latency: &measure::Latency| {
             (latency.count() > 0).then(|| LatencyFigures::from_latency(latency))
@@ -64,7 +63,6 @@ impl<'r> WaitFigures<'r> {
     }
 
     /// Returns the lines of a report for a run whose keys were removed or not.
-    #[must_use]
     pub fn lines(&self, removed: bool) -> Vec<String> {
         let waits = self.waits;
         let removed = if removed { " (removed)" } else { "" };

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 const YEAR_9999_S: u64 = 253_402_300_799;
 
 /// UTC time of day of a moment `after_ns` nanoseconds after `start`, to the millisecond: `14:03:22.150`.
-#[must_use]
 pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
     let written = wall_clock_rfc3339(start, after_ns);
     let time = written.split_once('T').map_or(written.as_str(), |(_, time)| time);
@@ -14,14 +13,12 @@ pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
 }
 
 /// Returns the time to the second: `14:03:22`.
-#[must_use]
 pub fn wall_clock_s(start: SystemTime, after_ns: u64) -> String {
     let time = wall_clock(start, after_ns);
     time.split_once('.').map_or(time.clone(), |(whole, _)| whole.to_owned())
 }
 
 /// Date and time: `2026-11-23T14:03:22.150Z`.
-#[must_use]
 pub fn wall_clock_rfc3339(start: SystemTime, after_ns: u64) -> String {
     humantime::format_rfc3339_millis(moment(start, after_ns)).to_string()
 }

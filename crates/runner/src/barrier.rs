@@ -83,7 +83,6 @@ impl Barrier {
     /// Adds an observer, for a run whose receivers get messages of other processes. The run receives until
     /// [`all_have_sent`](Self::all_have_sent) was called and everything has come. At the end it waits for
     /// [`all_are_closed`](Self::all_are_closed), which says who removes the keys.
-    #[must_use]
     pub fn with_exchange(self, observer: impl ExchangeObserver + 'static) -> Self {
         Self { exchange: Some(Box::new(observer)), ..self }
     }

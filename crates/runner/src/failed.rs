@@ -41,7 +41,6 @@ impl FailedRequests {
     }
 
     /// Returns whether the list is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

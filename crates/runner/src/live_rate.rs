@@ -35,7 +35,6 @@ struct State {
 
 impl LiveRate {
     /// The rate of a plan; `None` for a closed loop.
-    #[must_use]
     pub fn from_plan(plan: &Plan) -> Option<Self> {
         plan.load.pace.schedule()?;
         let state = State { plan: plan.clone(), origin: None, start_ns: None };
@@ -90,13 +89,11 @@ impl LiveRate {
     }
 
     /// Returns the plan with its current schedule.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         self.lock().plan.clone()
     }
 
     /// The rate of all at a time since the measured part began, in requests per second.
-    #[must_use]
     pub fn at(&self, elapsed_ns: u64) -> f64 {
         self.lock().plan.load.pace.schedule().map_or(0.0, |schedule| schedule.rate_at(elapsed_ns))
     }

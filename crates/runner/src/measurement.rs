@@ -16,7 +16,6 @@ use crate::gate::Gate;
 const ABSENCE_MIN_NS: u64 = 500_000_000;
 
 /// Returns the histograms that a tally of this plan keeps.
-#[must_use]
 pub fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: plan.different_commands().commands.len(),
@@ -115,7 +114,6 @@ fn outages(
 impl Snapshot<'_> {
     /// Returns the measurement so far, as if the run ended now, with `timeline` up to this interval. Copies
     /// all counts; CPU times and nodes are known only at the end.
-    #[must_use]
     pub fn so_far(&self, plan: &Plan, started: SystemTime, mut timeline: Timeline) -> Measurement {
         timeline.merge_all();
         timeline.end_at(self.elapsed_ns);

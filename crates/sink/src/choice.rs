@@ -24,7 +24,6 @@ impl EngineChoice {
     pub const ALL: [Self; 2] = [Self::Uring, Self::Epoll];
 
     /// Returns the name, as engines call themselves.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Uring => "uring",

@@ -52,7 +52,6 @@ impl Listener {
     }
 
     /// Returns the address on which it listens.
-    #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }

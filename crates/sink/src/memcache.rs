@@ -33,7 +33,6 @@ pub struct LineFramer {
 
 impl MemcacheReplies {
     /// Creates replies whose values have `value_len` bytes, up to [`BULK_MAX`](crate::BULK_MAX).
-    #[must_use]
     pub fn new(value_len: u32) -> Self {
         let len = value_len.min(crate::BULK_MAX) as usize;
         let mut value = vec![b'x'; len];

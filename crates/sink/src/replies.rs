@@ -96,7 +96,6 @@ pub struct Replies {
 
 impl Replies {
     /// Creates replies whose strings have `bulk_len` bytes, up to [`BULK_MAX`].
-    #[must_use]
     pub fn new(bulk_len: u32) -> Self {
         let mut kinds: Vec<(u128, Kind)> = COMMANDS
             .iter()

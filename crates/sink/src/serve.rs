@@ -40,7 +40,6 @@ pub struct SinkTotals {
 
 impl SinkTotals {
     /// Share of a core that the sink used while it was asked, 0 to 1.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         if self.span_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.span_ns as f64 }
     }

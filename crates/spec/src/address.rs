@@ -39,7 +39,6 @@ impl FromStr for Address {
 
 /// Returns the host of `-h`, and the port if one follows. An IPv6 address may be in brackets, as in a URI.
 /// Lists of servers are split elsewhere.
-#[must_use]
 pub fn host_and_port(text: &str) -> (String, Option<u16>) {
     if let Some(Address(host, port)) = text.parse().ok().filter(|_| !text.contains(',')) {
         return (host, Some(port));

@@ -55,7 +55,6 @@ impl LoadSpec {
     }
 
     /// The load of a plan, without passwords, and without what no option can ask for ([`unexpressed()`]).
-    #[must_use]
     pub fn of_plan(plan: &Plan) -> Self {
         let asked = serde_json::from_value(Value::Object(plan.asked.clone()));
         let mut spec: Self = asked.unwrap_or_default();
@@ -81,7 +80,6 @@ impl LoadSpec {
     }
 
     /// The load of a plan whose operations, and their keys, are in a workload file.
-    #[must_use]
     pub fn of_plan_beside(file: &str, plan: &Plan) -> Self {
         let spec = Self::of_plan(plan);
         let data = DataOptions {
@@ -97,7 +95,6 @@ impl LoadSpec {
     }
 
     /// The command line that sends a plan of this load, with options of the process before its own.
-    #[must_use]
     pub fn command_line(&self, plan: &Plan, of_process: Vec<String>) -> String {
         let mut line = vec!["keystorm".to_owned()];
         if let Some(recorded) = &plan.recorded {
@@ -115,7 +112,6 @@ impl LoadSpec {
 }
 
 /// Returns the parts of a plan that its command line leaves out, one sentence each.
-#[must_use]
 pub fn unexpressed(plan: &Plan) -> Vec<String> {
     let mut unexpressed = unexpressed_beside_a_file(plan);
     if plan.asked.contains_key("workload") {
@@ -132,7 +128,6 @@ pub fn unexpressed(plan: &Plan) -> Vec<String> {
 }
 
 /// Returns the parts of a plan that its command line leaves out if a workload file has the operations.
-#[must_use]
 pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     let mut unexpressed = Vec::new();
     if plan.target.credentials.is_some() {
@@ -189,7 +184,6 @@ fn hide(spec: &mut LoadSpec, password: &str) {
 }
 
 /// Returns the test of the suite that a plan is.
-#[must_use]
 pub fn suite_test(plan: &Plan) -> Option<&'static SuiteTest> {
     SUITE.iter().find(|test| test.title == plan.name && !plan.named)
 }

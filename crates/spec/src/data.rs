@@ -137,7 +137,6 @@ pub struct DataOptions {
 
 impl DataOptions {
     /// Returns the options that another tool leaves as they are.
-    #[must_use]
     pub fn beside_a_tool(&self) -> Self {
         Self {
             fill: self.fill,
@@ -151,7 +150,6 @@ impl DataOptions {
     }
 
     /// These options with these keys.
-    #[must_use]
     pub fn drawn_from(self, keys: &KeySpace) -> Self {
         let KeySpace { range, draw, numbered, one_slot } = keys.clone();
         let is_named = ![KeyDist::SEQUENTIAL, KeyDist::UNIFORM].contains(&draw);

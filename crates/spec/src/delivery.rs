@@ -24,7 +24,6 @@ pub struct DeliveryOptions {
 
 impl DeliveryOptions {
     /// The options of the kind's command that were given.
-    #[must_use]
     pub fn from_matches(kind: &str, command: &Command, matches: &ArgMatches) -> Self {
         let value = |option: &Arg| {
             let id = option.get_id().as_str();

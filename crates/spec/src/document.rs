@@ -38,7 +38,6 @@ pub fn options_of_files() -> impl Iterator<Item = &'static Arg> {
 }
 
 /// The option that a key of a workload file sets.
-#[must_use]
 pub fn option_of_files(named: &str) -> Option<&'static Arg> {
     options_of_files().find(|option| key(option) == named)
 }
@@ -64,7 +63,6 @@ fn wrong(key: &str, message: &str) -> String {
 }
 
 /// The type that is wanted where a document has another, from a message of serde's.
-#[must_use]
 pub fn expected(message: &str) -> Option<&str> {
     let (_, what) = message.strip_prefix("invalid type: ")?.rsplit_once(", expected ")?;
     Some(match what {
@@ -79,7 +77,6 @@ pub fn expected(message: &str) -> Option<&str> {
 }
 
 /// The names that a message of serde's quotes: first what was found, then what is known.
-#[must_use]
 pub fn quoted(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).collect()
 }
@@ -114,7 +111,6 @@ impl LoadSpec {
 }
 
 /// The options that an error of clap's names, by their fields.
-#[must_use]
 pub fn options_in(error: &clap::Error) -> Vec<String> {
     let mut command = vocabulary();
     command.build();

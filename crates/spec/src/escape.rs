@@ -10,13 +10,11 @@ const OWN: [&str; 6] =
     [BYTES_PLACEHOLDER, "__reply__", "__reply_or:", "__insert__", "__insert:", "__cas__"];
 
 /// A text between two others in a word, where nothing in it is a placeholder, nor part of one.
-#[must_use]
 pub fn literal(text: &[u8], before: &str, after: &str) -> String {
     written(text, before, after, shared_openings().chain(own_openings()))
 }
 
 /// A word of another tool, in which nothing is a placeholder that the tool does not have.
-#[must_use]
 pub fn of_other_tool(word: &[u8]) -> String {
     let lifetime = Lifetime { least_s: 1, most_s: 2 };
     let arg = Arg::literal(word).with_tags().with_lifetimes(lifetime).with_values().with_numbers();
@@ -31,7 +29,6 @@ pub fn of_other_tool(word: &[u8]) -> String {
 }
 
 /// A word whose bytes that are no text are escaped.
-#[must_use]
 pub fn text(word: &[u8]) -> String {
     let chunks = word.utf8_chunks().map(|chunk| {
         let text = chunk.valid().replace('\0', &escaped(&[0]));

@@ -119,7 +119,6 @@ impl LoadOptions {
     }
 
     /// Returns whether connections stay open.
-    #[must_use]
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive.is_none_or(|KeepAlive(yes)| yes)
     }

@@ -40,7 +40,6 @@ impl LoadSpec {
     }
 
     /// Returns whether tests of the suite are what is sent.
-    #[must_use]
     pub fn is_suite(&self) -> bool {
         let others = self.given.is_some() || self.data.replay.is_some();
         self.command.is_empty() && !others

@@ -81,7 +81,6 @@ written! {
 
 impl RetryOptions {
     /// The retries of connections with pipelines of this depth; `None` for no retries.
-    #[must_use]
     pub fn plan(&self, pipeline: u32) -> Option<Retry> {
         let Times(most) = self.retry.filter(|Times(most)| *most != Some(0))?;
         let on = self.retry_on.as_deref().unwrap_or_default().split(',').map(str::trim);

@@ -19,19 +19,16 @@ pub struct Rate(
 
 impl Rate {
     /// Constant rate in requests per second.
-    #[must_use]
     pub fn constant(per_s: f64) -> Self {
         Self(Schedule::constant(per_s).stages)
     }
 
     /// Returns whether the rate is no limit.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         matches!(self.0[..], [Stage { to_per_s: 0.0, lasts_ns: None, .. }])
     }
 
     /// Returns whether a stage of the rate has a length.
-    #[must_use]
     pub fn is_schedule(&self) -> bool {
         self.0.iter().any(|stage| stage.lasts_ns.is_some())
     }

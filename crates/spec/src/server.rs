@@ -99,6 +99,10 @@ pub struct ServerOptions {
     /// Let the spawned server listen on a unix socket, not on a port
     #[arg(long)]
     pub spawn_unix: bool,
+    /// Set if the instructions of the spawned server are counted.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub counted: bool,
 }
 
 fn secret(text: &str) -> Result<Secret, Infallible> {
@@ -167,7 +171,6 @@ pub struct OptionsAfterUri {
 
 impl OptionsAfterUri {
     /// Reads it off a command line.
-    #[must_use]
     pub fn from_matches(matches: &ArgMatches) -> Self {
         let last = |id| matches.indices_of(id).and_then(Iterator::last);
         let uri = last("uri");

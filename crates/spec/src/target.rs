@@ -205,7 +205,7 @@ fn endpoint(
             args: spawn_args(server).to_vec(),
             unix: server.spawn_unix,
             cpus: server.server_cpus.clone().map_or(Vec::new(), |Cpus(cpus)| cpus),
-            counted: false,
+            counted: server.counted,
         });
     }
     if let Some(path) = &server.socket {

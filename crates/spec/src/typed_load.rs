@@ -71,19 +71,16 @@ impl LoadSpec {
 
 impl TypedLoad {
     /// Returns whether its operations are drawn or have steps: then operations are counted, not commands.
-    #[must_use]
     pub fn is_mix(&self) -> bool {
         self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
     }
 
     /// Returns whether some operation has keys of its own.
-    #[must_use]
     pub fn draws_in_different_ways(&self) -> bool {
         self.operations.iter().any(|operation| operation.keys.is_some())
     }
 
     /// Returns whether a step of an operation has several commands, which a command line reads as operations.
-    #[must_use]
     pub fn sends_together(&self) -> bool {
         let mut steps = self.operations.iter().flat_map(|operation| &operation.typed.steps);
         self.mixed && steps.any(|step| step.commands.len() > 1)
@@ -134,7 +131,6 @@ fn argument(at: usize, word: &[u8]) -> String {
 
 /// Returns the names of operations in reports: their commands; where these are equal, the whole line; where
 /// that is equal, too, a number.
-#[must_use]
 pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
         let mut name = String::new();

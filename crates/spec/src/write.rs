@@ -11,13 +11,11 @@ use serde_json::{Map, Value};
 use crate::LoadSpec;
 
 /// The options of a load.
-#[must_use]
 pub fn vocabulary() -> Command {
     LoadSpec::augment_args(Command::new("load").disable_help_flag(true))
 }
 
 /// The key of an option in documents.
-#[must_use]
 pub fn key(option: &Arg) -> String {
     option.get_id().as_str().replace('_', "-")
 }
@@ -40,13 +38,11 @@ const TARGET_OPTIONS: [OptionId; 13] = [
 ];
 
 /// Returns whether a key is that of an option that says where a server is, who logs in, or by which certificates.
-#[must_use]
 pub fn is_of_target(key: &str) -> bool {
     TARGET_OPTIONS.iter().any(|option| option.key() == key)
 }
 
 /// The options of `--set`, by their long names: rarely typed ones, which other tools' command lines need.
-#[must_use]
 pub fn settings() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&str>> = OnceLock::new();
     NAMES.get_or_init(|| {
@@ -86,7 +82,6 @@ impl LoadSpec {
 
     /// The first option that is given here, and is another in a load that was made of this one, or that the tool which
     /// made it leaves no room for.
-    #[must_use]
     pub fn overridden_in(&self, made: &Self) -> Option<String> {
         let mut meant = made.clone();
         if made.peer.is_some() {
@@ -131,7 +126,6 @@ impl PrintedOption {
     }
 
     /// Name of the option as people write it: `-c`, `--rps`, `--set order`, or `the command`.
-    #[must_use]
     pub fn name(&self) -> String {
         let option = &self.option;
         match (option.get_short(), option.get_long()) {
@@ -143,7 +137,6 @@ impl PrintedOption {
     }
 
     /// The value in one word; nothing if the option takes none.
-    #[must_use]
     pub fn argument(&self) -> String {
         match (self.option.is_positional(), self.option.get_action().takes_values()) {
             (true, _) => shell_words::join(texts(&self.value)),
@@ -153,7 +146,6 @@ impl PrintedOption {
     }
 
     /// Writes the option and its value as words of a command line.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let (name, value) = (self.name(), self.argument());
         if self.option.is_positional() {
@@ -185,13 +177,11 @@ impl PrintedOption {
 }
 
 /// A text in TOML, where it looks as in JSON.
-#[must_use]
 pub fn toml_text(text: &str) -> String {
     inert(&Value::from(text).to_string())
 }
 
 /// A document in TOML in which no character steers a terminal.
-#[must_use]
 pub fn inert(document: &str) -> String {
     let escaped = document.chars().map(|c| match c {
         '\n' => c.to_string(),

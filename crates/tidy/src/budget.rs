@@ -31,7 +31,6 @@ pub struct AreaCount {
 }
 
 /// Lines of a file that are neither blank nor comments nor those of a `#[cfg(test)]` module.
-#[must_use]
 pub fn code_lines(text: &str) -> usize {
     let code = without_tests(text).into_iter().filter(|line| {
         let words = line.trim_start();
@@ -41,7 +40,6 @@ pub fn code_lines(text: &str) -> usize {
 }
 
 /// Paths of the files, and of the folders below them, that a `#[cfg(test)]` module declaration leads to.
-#[must_use]
 pub fn test_modules(sources: &[(String, String)]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (path, text) in sources {
@@ -118,7 +116,6 @@ fn area_of(path: &str, areas: &[Area]) -> Option<usize> {
 
 /// The table of areas in Markdown, with their sum. Counts are rounded up to hundreds, so that not each change of the
 /// code is one of the page.
-#[must_use]
 pub fn table(counts: &[AreaCount]) -> String {
     let mut text = String::from("| area | product lines | budget |\n|---|---|---|\n");
     let rounded = |lines: usize| grouped(lines.div_ceil(100) * 100);

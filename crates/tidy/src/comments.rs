@@ -9,7 +9,6 @@ pub const EMPTY_REFERENCES: [&str; 4] = ["see the module.", "as above", "see abo
 pub const DIALECT: [&str; 4] = ["told", "of ours", "but for", "in the place of"];
 
 /// Comments that have one of these phrases, as whole words, whatever their case.
-#[must_use]
 pub fn phrases(text: &str, refused: &[&str]) -> Vec<Fault> {
     let comment = |line: &str| {
         let (before, comment) = line.split_once("//")?;
@@ -37,7 +36,6 @@ fn has_words(text: &str, words: &str) -> bool {
 
 /// Lines of more than `columns` columns that can be broken. In Rust, lines with a string cannot, as the string may
 /// be the text of another program; in Markdown, tables, blocks of code, links and HTML cannot.
-#[must_use]
 pub fn long_lines(path: &str, text: &str, columns: usize) -> Vec<Fault> {
     let is_markdown = path.ends_with(".md");
     let mut fenced = false;

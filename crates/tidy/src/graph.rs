@@ -15,7 +15,6 @@ pub struct Manifest {
 
 impl Manifest {
     /// Reads a `Cargo.toml`. Dependencies of tests and of the build are left out.
-    #[must_use]
     pub fn new(path: &str, text: &str) -> Self {
         let mut section = "";
         let mut package = String::new();
@@ -40,14 +39,12 @@ impl Manifest {
     }
 
     /// The name by which other crates depend on it: the last part of its path.
-    #[must_use]
     pub fn name(&self) -> String {
         self.path.rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 
 /// Dependencies, direct or not, of the crate `lower` that are among `upper`: sentences that name the way.
-#[must_use]
 pub fn upward(crates: &[Manifest], lower: &str, upper: &[&str]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut open = vec![lower.to_owned()];
@@ -67,7 +64,6 @@ pub fn upward(crates: &[Manifest], lower: &str, upper: &[&str]) -> Vec<String> {
 }
 
 /// Crates that have no row in a page's tables: one that begins with their path or their folder's name.
-#[must_use]
 pub fn undocumented(crates: &[Manifest], page: &str) -> Vec<String> {
     let has_row = |manifest: &&Manifest| {
         let short = manifest.path.rsplit('/').next().unwrap_or_default();

@@ -39,7 +39,6 @@ pub struct Idiom {
 
 impl Idiom {
     /// Counts in a file of product code; its `#[cfg(test)]` modules do not count.
-    #[must_use]
     pub fn of_file(text: &str) -> Self {
         let lines = without_tests(text);
         let starts_with = |line: &str, start: &str| line.trim_start().starts_with(start);
@@ -67,7 +66,6 @@ impl Idiom {
     }
 
     /// Counts that are above the ones allowed, in words.
-    #[must_use]
     pub fn above(&self, allowed: &Self) -> Vec<String> {
         let counts = [
             ("doc comments begin with What, Whether, It, …", self.openers, allowed.openers),

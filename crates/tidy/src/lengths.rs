@@ -4,7 +4,6 @@ use crate::source::indent;
 
 /// Each function of formatted lines: its name, the number of its first line, and how many lines it has, from
 /// the one with `fn` to its closing brace. A function without a body has none.
-#[must_use]
 pub fn functions(lines: &[&str]) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {

@@ -4,7 +4,6 @@ use crate::Fault;
 use crate::source::{indent, tests_only};
 
 /// Sleeps in the test code of a formatted file, except in a `loop` or `while` that looks at a state each time.
-#[must_use]
 pub fn fixed_sleeps(path: &str, text: &str) -> Vec<Fault> {
     let lines = tests_only(path, text);
     let faults = lines.iter().enumerate().filter(|(at, line)| {

@@ -1,17 +1,14 @@
 //! Lines of a file that are tests.
 
 /// Returns whether a whole file is test code, by its path from the root.
-#[must_use]
 pub fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     ["/tests/", "/benches/", "/runner/src/replay/"].iter().any(|folder| path.contains(folder))
         || name.ends_with("tests.rs")
-        || name == "test.rs"
         || name == "fixture.rs"
 }
 
 /// The lines of a formatted file with those of `#[cfg(test)] mod … { … }` emptied, so that numbers stay.
-#[must_use]
 pub fn without_tests(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     let mut inside = false;

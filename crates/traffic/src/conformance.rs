@@ -48,7 +48,6 @@ impl Read for Pieces {
 ///
 /// # Panics
 /// Panics if an event holds more than the input can justify.
-#[must_use]
 pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> ReaderResult {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, first: first.min(bytes.len()), length };
     let options = OpenOptions { format: Some(format.to_owned()) };

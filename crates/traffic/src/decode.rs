@@ -81,7 +81,6 @@ impl Losses {
     }
 
     /// Number of missing commands.
-    #[must_use]
     pub fn total(&self) -> u64 {
         let Self { unreadable, too_long, cut, damaged, dropped, undated, misdated: _, first: _ } =
             *self;

@@ -16,7 +16,6 @@ impl Flags {
     pub const NO_CLIENT: Self = Self(8);
 
     /// Returns whether all bits of `other` are set.
-    #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -27,13 +26,11 @@ impl Flags {
     }
 
     /// Byte for a file.
-    #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
     /// Parses a byte of a file; unknown bits are dropped.
-    #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 15)
     }
@@ -154,19 +151,16 @@ impl Event {
     }
 
     /// Returns the number of arguments, the name included.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
     /// Returns whether the event has no arguments.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
     /// The argument at an index; 0 is the command's name.
-    #[must_use]
     pub fn argument(&self, at: usize) -> Option<Argument<'_>> {
         let span = self.spans.get(at)?;
         let begin = at.checked_sub(1).map_or(0, |before| self.spans[before].end as usize);
@@ -180,25 +174,21 @@ impl Event {
     }
 
     /// Bytes of an argument; empty if there is none, or only its size was recorded.
-    #[must_use]
     pub fn bytes(&self, at: usize) -> &[u8] {
         self.argument(at).and_then(|argument| argument.bytes).unwrap_or_default()
     }
 
     /// The command's name in its original case.
-    #[must_use]
     pub fn name(&self) -> &[u8] {
         self.bytes(0)
     }
 
     /// Returns whether the command has this name, in letters of any case.
-    #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
 
     /// Number of recorded bytes of all its arguments, for bounds of memory.
-    #[must_use]
     pub fn bytes_held(&self) -> usize {
         self.bytes.len() + self.spans.len() * size_of::<Span>()
     }

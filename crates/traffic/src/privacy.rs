@@ -54,7 +54,6 @@ pub struct Privacy {
 
 impl Privacy {
     /// Creates a filter that keeps values if asked to, and replaces names if there are pseudonyms.
-    #[must_use]
     pub fn new(protocol: Protocol, keeps_values: bool, pseudonyms: Option<Pseudonyms>) -> Self {
         Self {
             protocol,

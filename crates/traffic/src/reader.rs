@@ -83,7 +83,6 @@ impl std::fmt::Debug for Stream {
 
 impl Stream {
     /// Decodes the bytes of `input`. `path` is for errors.
-    #[must_use]
     pub fn new(
         path: PathBuf,
         input: Box<dyn Read + Send>,

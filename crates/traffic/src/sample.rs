@@ -25,7 +25,6 @@ pub struct Sample {
 
 impl Sample {
     /// Returns whether the sample includes an event; `keys` is a buffer.
-    #[must_use]
     pub fn has(&self, protocol: Protocol, event: &Event, keys: &mut Vec<usize>) -> bool {
         let mut hasher = DefaultHasher::new();
         keys.clear();

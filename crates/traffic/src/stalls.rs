@@ -45,7 +45,6 @@ impl Stalls {
     }
 
     /// Returns the stalls, the longest first.
-    #[must_use]
     pub fn found(&self) -> Vec<Gap> {
         let events = self.events.max(1) as f64;
         let by_chance_ns = self.last_ns as f64 / events * (1.0 + events.ln());

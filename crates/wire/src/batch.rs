@@ -76,7 +76,6 @@ const AHEAD_MAX: u64 = 1 << 20;
 
 impl Batch {
     /// Compiles the sequence of a plan.
-    #[must_use]
     pub fn new<P: Protocol>(plan: &Plan) -> Self {
         let mut sequence = Template::default();
         let mut commands = Vec::new();
@@ -143,7 +142,6 @@ impl Batch {
 
     /// Returns whether the commands carry messages.
     #[inline]
-    #[must_use]
     pub fn carries_messages(&self) -> bool {
         self.messages.is_some()
     }
@@ -174,7 +172,6 @@ impl Batch {
     /// The slot of the key of command number `command` of a request; `None` without a key. `scratch` is a
     /// buffer.
     #[inline]
-    #[must_use]
     pub fn slot(
         &self,
         slots: &Slots,
@@ -341,7 +338,6 @@ pub struct Slots(Vec<Option<KeyHash>>);
 
 impl Slots {
     /// Prepares the slots of a plan whose commands have keys at these arguments.
-    #[must_use]
     pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
         let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);
         let mut hashes = Vec::new();

@@ -24,7 +24,6 @@ pub enum StringRole {
 impl Batch {
     /// Returns whether replies are checked for values that name their key.
     #[inline]
-    #[must_use]
     pub fn checks(&self) -> bool {
         self.checked.is_some()
     }
@@ -69,7 +68,6 @@ impl Batch {
 
     /// Returns the name of the first field of a record whose value does not belong to its key; the whole text
     /// if it is no record. Correct values contain nothing that JSON would escape.
-    #[must_use]
     pub fn wrong_field<'r>(&self, key: u64, record: &'r str) -> Option<&'r str> {
         let CheckedReads { values, .. } = self.checked.as_ref()?;
         let inner = record.strip_prefix("{\"").and_then(|rest| rest.strip_suffix("\"}"));

@@ -24,7 +24,6 @@ enum ValueOwner {
 
 impl Batch {
     /// The expected value of string number `element` in the reply to a command; `None` if unknown.
-    #[must_use]
     pub fn expected(
         &self,
         request: RequestInputs<'_>,
@@ -51,7 +50,6 @@ impl Batch {
     }
 
     /// Offset of the first wrong byte in a part of a value that begins at `from`.
-    #[must_use]
     pub fn differs_at(&self, value: ExpectedValue, from: usize, part: &[u8]) -> Option<usize> {
         match value.of {
             ValueOwner::Key(key) => self.payload.as_ref()?.differs_at(key, value.len, from, part),
@@ -66,7 +64,6 @@ impl Batch {
     }
 
     /// A part of a value, of at most this many bytes.
-    #[must_use]
     pub fn part_of(&self, value: ExpectedValue, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
         match (value.of, &self.payload, &self.dataset) {

@@ -21,7 +21,6 @@ struct CommandKeys {
 
 impl Keys {
     /// Collects the keys of each command of a plan.
-    #[must_use]
     pub fn for_plan<P: Protocol>(plan: &Plan) -> Self {
         let mut commands = Vec::with_capacity(plan.sequence.len());
         for (span, space) in plan.key_spaces() {
@@ -37,7 +36,6 @@ impl Keys {
 
     /// Returns the number of keys of a command.
     #[inline]
-    #[must_use]
     pub fn count(&self, command: usize) -> usize {
         self.0[command].keys.len()
     }

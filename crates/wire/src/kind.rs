@@ -35,7 +35,6 @@ pub fn check(plan: &PlanParts) -> Result<(), naming::Text> {
 }
 
 /// Encoded length of a command, with placeholders as text and varying parts left out.
-#[must_use]
 pub fn encoded_len(protocol: ProtocolKind, command: &CommandSpec) -> u64 {
     let template = match protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::compile(command, None),

@@ -189,7 +189,6 @@ impl ReplyVisitor for NoVisitor {
 
 /// Counts the direct repetitions of the first `len` bytes of `input` after themselves, up to `most`.
 #[inline]
-#[must_use]
 pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
     let (first, rest) = input.split_at(len);
     let bytes = len * most as usize;
@@ -232,7 +231,6 @@ pub enum Reply<'b> {
 impl Reply<'_> {
     /// Returns the reply without its borrowed bytes; `None` for an error, which is text.
     #[inline]
-    #[must_use]
     pub fn without_text(self) -> Option<Reply<'static>> {
         Some(match self {
             Self::Done => Reply::Done,
@@ -260,7 +258,6 @@ pub struct ProtocolError {
 
 impl ProtocolError {
     /// An error about the bytes at the start of `input`.
-    #[must_use]
     pub fn new(protocol: &'static str, why: impl Into<Box<str>>, input: &[u8]) -> Self {
         const EXCERPT_MAX: usize = 48;
         let excerpt = input[..input.len().min(EXCERPT_MAX)].escape_ascii().to_string();

@@ -3,7 +3,6 @@
 use memchr::{memchr, memchr2};
 
 /// The words of a line; `None` if a quote is not closed, or text follows one directly.
-#[must_use]
 pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (mut words, mut rest) = (Vec::new(), line);
     loop {
@@ -19,7 +18,6 @@ pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
 /// Appends the next word of a line to `word`. Returns the number of bytes used, including blanks before it;
 /// the inner `None` if only blanks are left, and the outer one if a quote is not closed or text follows one
 /// directly.
-#[must_use]
 #[allow(clippy::option_option)]
 pub fn next_word(line: &[u8], word: &mut Vec<u8>) -> Option<Option<usize>> {
     let Some(mut at) = line.iter().position(|byte| !is_blank(*byte)) else { return Some(None) };

@@ -35,14 +35,12 @@ pub struct KeyNumber(NonZeroU64);
 impl KeyNumber {
     /// Wraps a number; the largest of all is reduced by one.
     #[inline]
-    #[must_use]
     pub fn new(number: u64) -> Self {
         Self(NonZeroU64::MIN.saturating_add(number.min(u64::MAX - 1)))
     }
 
     /// The number.
     #[inline]
-    #[must_use]
     pub fn number(self) -> u64 {
         self.0.get() - 1
     }

@@ -1,7 +1,6 @@
 //! Text form of a server's bytes.
 
 /// Text of these bytes. Bytes that are not UTF-8 appear as `\xff`.
-#[must_use]
 pub fn spelled(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

@@ -103,7 +103,6 @@ const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
 ];
 
 /// Returns the placeholder of a number on the command line.
-#[must_use]
 pub fn placeholder(slot: Slot) -> &'static str {
     let found = NUMBER_PLACEHOLDERS.iter().find(|(_, s)| *s == slot);
     found.map_or("__rand_int__", |(text, _)| text)
@@ -111,7 +110,6 @@ pub fn placeholder(slot: Slot) -> &'static str {
 
 impl Piece {
     /// Length of its message in bytes; 0 without one.
-    #[must_use]
     pub fn message_bytes(&self) -> usize {
         match self {
             Self::Message => message::BYTES,
@@ -121,7 +119,6 @@ impl Piece {
     }
 
     /// Text or placeholder that it is written as, without parameters.
-    #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             Self::Bytes(bytes) => return String::from_utf8_lossy(bytes),
@@ -156,13 +153,11 @@ impl Piece {
 
 impl Arg {
     /// An argument that consists of these bytes.
-    #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
         Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
     }
 
     /// Creates an argument that is a lifetime in seconds.
-    #[must_use]
     pub fn of_lifetime(lifetime: Lifetime) -> Self {
         Self::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime)
     }
@@ -178,7 +173,6 @@ impl Arg {
     }
 
     /// Replaces every number placeholder in the literal pieces.
-    #[must_use]
     pub fn with_numbers(self) -> Self {
         NUMBER_PLACEHOLDERS.iter().fold(self, |arg, (text, slot)| {
             arg.split_literals(text.as_bytes(), || Piece::Number(*slot))
@@ -186,14 +180,12 @@ impl Arg {
     }
 
     /// Replaces every `{tag}`, as cluster mode does.
-    #[must_use]
     pub fn with_tags(self) -> Self {
         self.split_literals(TAG_PLACEHOLDER, || Piece::Tag)
     }
 
     /// Replaces every `__data__` by `len` payload bytes, each from the offset `skip` in the stream, which
     /// advances.
-    #[must_use]
     pub fn with_data(self, len: u32, skip: &mut u64) -> Self {
         self.split_literals(b"__data__", || {
             let piece = Piece::Fill { len, skip: *skip };
@@ -203,13 +195,11 @@ impl Arg {
     }
 
     /// Replaces every `__data__` by a varying value.
-    #[must_use]
     pub fn with_values(self) -> Self {
         self.split_literals(b"__data__", || Piece::Value)
     }
 
     /// Replaces every `__ttl__` by a lifetime.
-    #[must_use]
     pub fn with_lifetimes(self, lifetime: Lifetime) -> Self {
         self.split_literals(LIFETIME_PLACEHOLDER, || match lifetime.fixed() {
             Some(seconds) => Piece::Bytes(seconds.to_string().into_bytes()),
@@ -232,14 +222,12 @@ impl Arg {
     }
 
     /// Returns whether it has a `__ttl__`.
-    #[must_use]
     pub fn names_lifetime(&self) -> bool {
         let named = |bytes: &Vec<u8>| find(bytes, LIFETIME_PLACEHOLDER).is_some();
         self.pieces.iter().any(|piece| matches!(piece, Piece::Bytes(bytes) if named(bytes)))
     }
 
     /// Replaces every `__reply__`, and every `__reply_or:TEXT__`.
-    #[must_use]
     pub fn with_replies(self) -> Self {
         let arg = self.split_literals(b"__reply__", || Piece::Reply { or: Vec::new() });
         let next = |bytes: &[u8]| next_named(bytes, b"__reply_or:");
@@ -248,7 +236,6 @@ impl Arg {
     }
 
     /// Replaces every `__cas__`.
-    #[must_use]
     pub fn with_cas(self) -> Self {
         self.split_literals(b"__cas__", || Piece::Cas)
     }
@@ -265,13 +252,11 @@ impl Arg {
     }
 
     /// Returns whether it has a `__field:name__`.
-    #[must_use]
     pub fn names_field(&self) -> bool {
         self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
     }
 
     /// Bytes of an argument whose only placeholders are filled data; `None` if it has others.
-    #[must_use]
     pub fn fixed_bytes(&self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         for piece in &self.pieces {

@@ -47,7 +47,6 @@ impl Named for TrackingMode {
 
 impl TrackingMode {
     /// Returns whether the server remembers the reads of each client.
-    #[must_use]
     pub fn follows_reads(self) -> bool {
         self != Self::Bcast
     }

@@ -171,7 +171,6 @@ impl CacheCommand {
     }
 
     /// Keys of the command.
-    #[must_use]
     pub fn keys(&self) -> &[Arg] {
         match self {
             Self::Get(key)
@@ -183,7 +182,6 @@ impl CacheCommand {
     }
 
     /// The command with a prefix before each key.
-    #[must_use]
     pub fn prefixed(&self, prefix: &str) -> Self {
         let key = |key: &Arg| {
             let mut with = Arg::literal(prefix.as_bytes());
@@ -288,7 +286,6 @@ impl PlanParts {
     }
 
     /// Number of keys per request, if each asks for several.
-    #[must_use]
     pub fn keys_per_request(&self) -> Option<f64> {
         let command = if self.protocol.is_memcache() { "GET" } else { "MGET" };
         let keys = |asked: &CommandSpec| {

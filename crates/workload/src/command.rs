@@ -46,7 +46,6 @@ impl CommandSpec {
     }
 
     /// The first argument as text, for labels, without placeholders.
-    #[must_use]
     pub fn name(&self) -> String {
         let pieces = self.args.first().map_or(&[][..], |a| &a.pieces);
         let bytes = pieces.iter().filter_map(|p| match p {
@@ -76,7 +75,6 @@ impl CommandSpec {
     }
 
     /// Adds a lifetime if the command is a `SET` without one.
-    #[must_use]
     pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
         let options = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
         if self.name() == "SET"
@@ -93,7 +91,6 @@ impl CommandSpec {
     }
 
     /// Replaces each repetition of the fill pattern by a value that varies between requests.
-    #[must_use]
     pub fn with_values(mut self) -> Self {
         for piece in self.args.iter_mut().flat_map(|arg| &mut arg.pieces) {
             if matches!(piece, Piece::Fill { .. }) {
@@ -104,20 +101,17 @@ impl CommandSpec {
     }
 
     /// Returns whether it contains the reply to an earlier step.
-    #[must_use]
     pub fn names_reply(&self) -> bool {
         let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
         pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. } | Piece::Cas))
     }
 
     /// Number of its varying values.
-    #[must_use]
     pub fn values(&self) -> u64 {
         self.args.iter().map(Arg::values).sum()
     }
 
     /// Approximate length in bytes on the wire, without dataset fields and varying values.
-    #[must_use]
     pub fn size_hint(&self) -> u64 {
         self.args.iter().map(|arg| 8 + arg.size_hint()).sum::<u64>() + 8
     }

@@ -29,7 +29,6 @@ pub struct TypedStep {
 
 impl StepCondition {
     /// Sign before a step with this condition.
-    #[must_use]
     pub fn sign(self) -> String {
         match self {
             Self::Always => ";>".to_owned(),

@@ -179,32 +179,27 @@ impl Dataset {
     }
 
     /// Sets the rule for the row of a request.
-    #[must_use]
     pub fn taken_by(self, by: RowBy) -> Self {
         Self { by, ..self }
     }
 
     /// Sets the column that read values must equal, in the row of their request.
-    #[must_use]
     pub fn with_values(self, column: usize) -> Self {
         Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
     }
 
     /// Sets the operation number of each row.
-    #[must_use]
     pub fn with_operations(self, operations: Vec<u32>) -> Self {
         Self { operations, ..self }
     }
 
     /// Operation of each row; empty if every row may serve any.
-    #[must_use]
     pub fn operations(&self) -> &[u32] {
         &self.operations
     }
 
     /// The row of request number `number`, unless a key or earlier requests decide.
     #[inline]
-    #[must_use]
     pub fn row(&self, seed: u64, number: u64) -> u64 {
         let rows = self.len() as u64;
         match self.by {
@@ -214,25 +209,21 @@ impl Dataset {
     }
 
     /// Choice of the row that a request takes.
-    #[must_use]
     pub fn by(&self) -> RowBy {
         self.by
     }
 
     /// The column of the stored values, if replies to reads may be compared with it.
-    #[must_use]
     pub fn values(&self) -> Option<usize> {
         self.values
     }
 
     /// The names of the columns.
-    #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
     /// Number of rows, at least 1.
-    #[must_use]
     pub fn len(&self) -> usize {
         match &self.rows {
             Rows::Here(rows) => rows.len(),
@@ -241,19 +232,16 @@ impl Dataset {
     }
 
     /// Returns false, as a dataset has a row. Exists because `len` does.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns whether this is only a description, loaded from a saved plan, without cells to send.
-    #[must_use]
     pub fn is_description(&self) -> bool {
         matches!(self.rows, Rows::LeftOut(_))
     }
 
     /// The cell of row number `index`, modulo the rows. Every cell of a description is empty.
-    #[must_use]
     pub fn cell(&self, index: u64, column: usize) -> &[u8] {
         match &self.rows {
             Rows::Here(rows) => {

@@ -75,13 +75,11 @@ pub struct Source {
 
 impl DerivedText {
     /// Returns whether it depends on the number of the key.
-    #[must_use]
     pub fn names_key(&self) -> bool {
         !matches!(self, Self::Drawn(_) | Self::Random(_))
     }
 
     /// Bytes of the text.
-    #[must_use]
     pub fn len(&self, of: Source) -> usize {
         match self {
             Self::Key(text) => text.digits(of.key).as_bytes().len(),
@@ -140,7 +138,6 @@ pub fn append_checked(
 
 impl NamedKey {
     /// Java's hash of it.
-    #[must_use]
     pub fn hash(&self, number: u64) -> i32 {
         let prefix = hashes::java(0, self.prefix.as_bytes());
         hashes::java(prefix, self.number.digits(number).as_bytes())

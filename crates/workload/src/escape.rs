@@ -8,7 +8,6 @@ use crate::{Arg, Piece};
 pub const BYTES_PLACEHOLDER: &str = "__hex:";
 
 /// Bytes in a word, where nothing in them is a placeholder.
-#[must_use]
 pub fn escaped(bytes: &[u8]) -> String {
     bytes.iter().fold(BYTES_PLACEHOLDER.to_owned(), |text, byte| text + &format!("{byte:02x}"))
         + "__"
@@ -16,7 +15,6 @@ pub fn escaped(bytes: &[u8]) -> String {
 
 impl Arg {
     /// Replaces every `__hex:DIGITS__` by the bytes. Without pairs of such digits it is a text.
-    #[must_use]
     pub fn with_bytes(mut self) -> Self {
         for piece in &mut self.pieces {
             if let Piece::Bytes(bytes) = piece {

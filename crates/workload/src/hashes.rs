@@ -6,7 +6,6 @@ pub(crate) const FNV_PRIME: u64 = 1_099_511_628_211;
 /// FNV-1a over the eight bytes of a number, the least significant first, made non-negative: YCSB's hash of a
 /// number.
 #[inline]
-#[must_use]
 pub fn fnv(mut number: u64) -> u64 {
     let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
     for _ in 0..8 {
@@ -17,7 +16,6 @@ pub fn fnv(mut number: u64) -> u64 {
 }
 
 /// FNV-1a over a text.
-#[must_use]
 pub fn fnv_text(text: &[u8]) -> u64 {
     text.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
@@ -26,7 +24,6 @@ pub fn fnv_text(text: &[u8]) -> u64 {
 
 /// Continues Java's `String.hashCode` with more ASCII text; `hash` belongs to the text before it, 0 for none.
 #[inline]
-#[must_use]
 pub fn java(hash: i32, text: &[u8]) -> i32 {
     text.iter().fold(hash, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)))
 }

@@ -54,13 +54,11 @@ impl KeyEvent {
     }
 
     /// The channel of the event for the keys of a database.
-    #[must_use]
     pub fn channel(self, db: u32) -> String {
         format!("__keyevent@{db}__:{}", self.name())
     }
 
     /// Letters to add to this value of [`EVENTS_SETTING`] to have the event published; empty if none.
-    #[must_use]
     pub fn lacking(self, setting: &str) -> String {
         let class = self.class();
         let has_class =

@@ -23,14 +23,12 @@ const MOST_S: u64 = 36_525 * 86_400;
 impl Lifetime {
     /// Lifetime of request number `number`, in seconds.
     #[inline]
-    #[must_use]
     pub fn seconds(self, seed: u64, number: u64) -> u64 {
         let bits = random::draw(seed.wrapping_add(STREAM), number);
         self.least_s + random::within(bits, self.most_s - self.least_s + 1)
     }
 
     /// The lifetime in seconds, if it does not vary.
-    #[must_use]
     pub fn fixed(self) -> Option<u64> {
         (self.least_s == self.most_s).then_some(self.least_s)
     }

@@ -72,7 +72,6 @@ pub struct MemcacheTest {
 
 impl MemcacheTest {
     /// Returns whether it can be written in this protocol.
-    #[must_use]
     pub fn is_spoken(&self, protocol: ProtocolKind) -> bool {
         match self.spoken {
             TestProtocols::Everywhere => true,
@@ -82,20 +81,17 @@ impl MemcacheTest {
     }
 
     /// The commands that the test repeats, each sent once the previous one is answered.
-    #[must_use]
     pub fn commands(&self, shape: &MemcacheShape) -> Vec<CommandSpec> {
         let then = self.then.map(|then| then(shape));
         std::iter::once((self.command)(shape)).chain(then).collect()
     }
 
     /// The command to send once for every key before the test, if any.
-    #[must_use]
     pub fn fill(&self, shape: &MemcacheShape) -> Option<CommandSpec> {
         self.fill.map(|fill| fill(shape))
     }
 
     /// Keys of the test, where `drawn` are the command line's.
-    #[must_use]
     pub fn keys(&self, drawn: &KeySpace, shape: &MemcacheShape) -> KeySpace {
         let range = match self.keys {
             Keys::Drawn => {

@@ -6,13 +6,11 @@ pub trait Named: Copy + PartialEq + 'static {
     const NAMES: &'static [(Self, &'static str)];
 
     /// The name of a value.
-    #[must_use]
     fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(value, _)| *value == self).map_or("", |(_, name)| name)
     }
 
     /// The value of this name.
-    #[must_use]
     fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
     }

@@ -47,7 +47,6 @@ macro_rules! saved_as_text {
 pub(crate) use saved_as_text;
 
 /// Returns the forms of a table, between commas.
-#[must_use]
 pub fn forms<M>(rows: &[Row<M>]) -> String {
     rows.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")
 }

@@ -45,19 +45,16 @@ pub fn count(text: &str) -> Result<u64, String> {
 }
 
 /// A noun after a number: `request` after 1, `requests` after any other.
-#[must_use]
 pub fn noun(number: u64, one: &str) -> String {
     if number == 1 { one.to_owned() } else { format!("{one}s") }
 }
 
 /// A number of things: `1 request`, `2 requests`.
-#[must_use]
 pub fn counted(number: u64, one: &str) -> String {
     format!("{number} {}", noun(number, one))
 }
 
 /// Parses a non-negative number that may have a fraction, such as `0.5` or `1.5k`; `None` if it is malformed.
-#[must_use]
 pub fn number(text: &str) -> Option<f64> {
     let (digits, power) = factor(text.trim());
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -115,7 +112,6 @@ pub fn time_ns(text: &str, plain: DefaultUnit) -> Result<u64, String> {
 }
 
 /// Text of a time in the largest unit that gives a whole number; it parses to the same time.
-#[must_use]
 pub fn shown(ns: u64) -> String {
     const WHOLE: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     let unit = WHOLE.into_iter().find(|(_, of)| ns.is_multiple_of(*of));

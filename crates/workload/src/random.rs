@@ -20,7 +20,6 @@ pub struct SplitMix(u64);
 
 impl SplitMix {
     /// Returns the generator that continues from this state.
-    #[must_use]
     pub fn new(state: u64) -> Self {
         Self(state)
     }
@@ -43,7 +42,6 @@ pub struct Stream {
 impl Stream {
     /// Returns the stream of a seed.
     #[inline]
-    #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         // Mixed: neighbouring seeds must not give shifted copies of one stream.
         Self { seed, start: mix(seed) }
@@ -51,14 +49,12 @@ impl Stream {
 
     /// Returns the stream of another seed, greater by `by`.
     #[inline]
-    #[must_use]
     pub fn substream(self, by: u64) -> Self {
         Self::from_seed(self.seed.wrapping_add(by))
     }
 
     /// Draw number `index`: 64 uniform bits.
     #[inline]
-    #[must_use]
     pub fn draw(self, index: u64) -> u64 {
         mix(self.start.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
     }
@@ -72,13 +68,11 @@ impl From<u64> for Stream {
 
 /// Draw number `index` of the stream of `seed`: 64 uniform bits.
 #[inline]
-#[must_use]
 pub fn draw(seed: u64, index: u64) -> u64 {
     Stream::from_seed(seed).draw(index)
 }
 
 /// Draw number `index` as a number above 0 and up to 1, with 53 bits, so that its logarithm is finite.
-#[must_use]
 pub fn draw_unit(seed: u64, index: u64) -> f64 {
     unit(draw(seed, index))
 }

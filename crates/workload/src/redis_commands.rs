@@ -29,7 +29,6 @@ pub struct Routing {
 }
 
 /// Returns the routing of a command by its first two words; `None` if it is not in the lists.
-#[must_use]
 pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     let name = name.to_ascii_uppercase();
     let table = |name: &str| {
@@ -42,7 +41,6 @@ pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
 }
 
 /// Returns whether a command is known to write for any arguments; a script may only read.
-#[must_use]
 pub fn always_writes(name: &str) -> bool {
     let may_read = ["EVAL", "EVALSHA", "FCALL"].iter().any(|n| n.eq_ignore_ascii_case(name));
     !may_read && known(name, None).is_some_and(|of| !of.read_only && of.key != KeyPlace::Keyless)
@@ -50,7 +48,6 @@ pub fn always_writes(name: &str) -> bool {
 
 /// Returns whether a command changes the meaning of later commands on the same connection, so that its
 /// sequence is indivisible.
-#[must_use]
 pub fn is_session_command(name: &str) -> bool {
     ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
@@ -58,7 +55,6 @@ pub fn is_session_command(name: &str) -> bool {
 impl CommandSpec {
     /// Kind and number of the items that it asks for, if the reply has a value or a null for each of them, or
     /// counts the existing ones.
-    #[must_use]
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
         if is_in(NAMED_FIELDS, &name) {
@@ -73,7 +69,6 @@ impl CommandSpec {
     }
 
     /// Returns whether its reply has a string or a null for each item that it asks for.
-    #[must_use]
     pub fn has_places(&self) -> bool {
         let name = self.name();
         // Positions are pairs of strings.
@@ -81,7 +76,6 @@ impl CommandSpec {
     }
 
     /// Returns whether its reply reports a miss, by a null or an empty value.
-    #[must_use]
     pub fn finds(&self) -> bool {
         let name = self.name();
         // Its own answer is that of memcached; the name there is in lower case.
@@ -91,7 +85,6 @@ impl CommandSpec {
 
 /// Returns whether an empty collection, or one of nulls only, is a miss of this command, as Redis has no
 /// empty collections. The result of a computation (`SINTER`) or search (`SCAN`) may well be empty.
-#[must_use]
 pub fn empty_is_miss(name: &str) -> bool {
     is_in(COLLECTIONS, &name.to_ascii_uppercase())
         || is_in(NAMED_FIELDS, &name.to_ascii_uppercase())
@@ -99,13 +92,11 @@ pub fn empty_is_miss(name: &str) -> bool {
 }
 
 /// Returns whether the reply to this command counts the existing items among those that it asks for.
-#[must_use]
 pub fn counts_found(name: &str) -> bool {
     COUNTED.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
 /// Returns whether a command removes, or touches, what it returns, so that it can miss.
-#[must_use]
 pub fn takes(name: &str) -> bool {
     is_in(TAKING, &name.to_ascii_uppercase())
 }

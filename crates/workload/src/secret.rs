@@ -35,13 +35,11 @@ pub struct Secret(String);
 
 impl Secret {
     /// Wraps the text.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// The text itself, for the code that sends it to the server.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -65,13 +63,11 @@ pub struct SecretBytes(Vec<u8>);
 
 impl SecretBytes {
     /// Wraps the bytes.
-    #[must_use]
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
     /// The bytes themselves, for code that sends them to the server or looks for them in texts.
-    #[must_use]
     pub fn reveal(&self) -> &[u8] {
         &self.0
     }
@@ -97,7 +93,6 @@ impl<'de> Deserialize<'de> for SecretBytes {
 
 /// Returns the positions of passwords in the words of a command with its name: the index of the word, and the
 /// number of leading bytes that are not secret.
-#[must_use]
 pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let is = |at: usize, word: &str| {
         words.get(at).is_some_and(|w| w.as_ref().eq_ignore_ascii_case(word.as_bytes()))
@@ -140,7 +135,6 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
 }
 
 /// Returns the positions of passwords in the arguments of a server, in the form of [`in_command`].
-#[must_use]
 pub fn in_arguments<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut setting: &[u8] = b"";
@@ -180,7 +174,6 @@ fn is_secret_setting(name: &[u8]) -> bool {
 }
 
 /// Words with `***` for the passwords among them.
-#[must_use]
 pub fn shown<W: AsRef<[u8]>>(words: &[W], passwords: &[(usize, usize)]) -> Vec<Vec<u8>> {
     let mut shown: Vec<Vec<u8>> = words.iter().map(|word| word.as_ref().to_vec()).collect();
     for (at, open) in passwords {
@@ -193,14 +186,12 @@ pub fn shown<W: AsRef<[u8]>>(words: &[W], passwords: &[(usize, usize)]) -> Vec<V
 }
 
 /// The arguments of a server with `***` for passwords.
-#[must_use]
 pub fn shown_arguments(args: &[String]) -> Vec<String> {
     let shown = shown(args, &in_arguments(args));
     shown.iter().map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
 }
 
 /// Passwords in the arguments of a server, to mask in its output.
-#[must_use]
 pub fn of_arguments(args: &[String]) -> Vec<String> {
     let found = in_arguments(args);
     let rests =
@@ -210,7 +201,6 @@ pub fn of_arguments(args: &[String]) -> Vec<String> {
 
 /// Words of a command line with `***` for passwords: commands with `;` between them, each with or without a
 /// repeat count before it.
-#[must_use]
 pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut all = Vec::with_capacity(words.len());
     for (number, group) in words.split(|word| word == b";").enumerate() {
@@ -227,7 +217,6 @@ pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
 
 /// Replaces each of these secrets in a text by `***`. A short secret may be part of any word, so only whole
 /// words are replaced.
-#[must_use]
 pub fn masked<'s>(text: String, secrets: impl IntoIterator<Item = &'s str>) -> String {
     const SHORT: usize = 5;
     let hide = |text: String, secret: &str| {

@@ -29,13 +29,11 @@ impl Shard {
     pub const WHOLE: Self = Self { index: 1, of: 1 };
 
     /// Returns whether this is the whole plan, which is then saved without a share.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::WHOLE
     }
 
     /// This share's part of `0..total`: parts are adjacent, in order, and differ by at most one.
-    #[must_use]
     pub fn part(&self, total: u64) -> Range<u64> {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let start = |i: u64| total / of * i + i.min(total % of);
@@ -43,7 +41,6 @@ impl Shard {
     }
 
     /// Returns this share of a number of things.
-    #[must_use]
     pub fn count(&self, total: u32) -> u32 {
         let part = self.part(u64::from(total));
         (part.end - part.start) as u32
@@ -51,7 +48,6 @@ impl Shard {
 
     /// The lane of worker `worker` of this share's `workers` in the schedule of all shares, which have
     /// equally many workers.
-    #[must_use]
     pub fn lane(&self, worker: u16, workers: u16) -> Lane {
         let (worker, workers) = (u64::from(worker), u64::from(workers));
         let of = u64::from(self.of);
@@ -60,7 +56,6 @@ impl Shard {
 
     /// The first request number of this share in a run without a last one. It is far from the others', and a
     /// walk through `range` keys in order begins there with this share's part of them.
-    #[must_use]
     pub fn first_of_endless(&self, range: u64) -> u64 {
         let range = range.max(1);
         let stride = (SHARE_STRIDE / range).max(1) * range;

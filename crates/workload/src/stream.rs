@@ -35,7 +35,6 @@ impl Budget {
     /// Creates a budget of `commands_total` commands, or an endless one, for sequences of `sequence_len`
     /// commands sent up to `depth` at a time. Paced workers claim only due sequences, since at a low rate a
     /// chunk would be the whole test.
-    #[must_use]
     pub fn new(commands_total: Option<u64>, sequence_len: usize, depth: u32, paced: bool) -> Self {
         assert!(sequence_len > 0 && depth > 0, "a plan has a command and a pipeline");
         let depth = u64::from(depth);
@@ -47,14 +46,12 @@ impl Budget {
     }
 
     /// Gives each of these connections its own budget, of the same size.
-    #[must_use]
     pub fn for_each_connection(self, connections: Range<u64>) -> Self {
         Self { connections: Some(connections), ..self }
     }
 
     /// Limits the budget to one share of several, with its request numbers. `range` is the number of keys,
     /// for an endless budget.
-    #[must_use]
     pub fn shard(self, shard: Shard, range: u64) -> Self {
         let Some(total) = self.commands_total else {
             return Self { first: shard.first_of_endless(range), ..self };
@@ -67,7 +64,6 @@ impl Budget {
     }
 
     /// Creates an endless budget for the warm-up of the same plan.
-    #[must_use]
     pub fn for_warmup(&self) -> Self {
         Self {
             claimed: AtomicU64::new(0),
@@ -80,13 +76,11 @@ impl Budget {
     }
 
     /// The number of the first request.
-    #[must_use]
     pub fn first(&self) -> u64 {
         self.first
     }
 
     /// Number of commands, if there is an end.
-    #[must_use]
     pub fn commands(&self) -> Option<u64> {
         let connections = self.connections.as_ref().map_or(1, |own| own.end - own.start);
         self.commands_total.map(|commands| commands.saturating_mul(connections))
@@ -107,7 +101,6 @@ impl Budget {
     }
 
     /// The view of a worker with these connections of this share.
-    #[must_use]
     pub fn stream(&self, connections: Range<u32>) -> RequestStream<'_> {
         let own = self.connections.as_ref().map(|all| OwnBudgets {
             taken: vec![0; connections.len()],
@@ -189,7 +182,6 @@ impl RequestStream<'_> {
 
     /// Number of sequences that a connection may still take, at most `wanted`, by its own budget.
     #[inline]
-    #[must_use]
     pub fn left(&self, connection: u32, wanted: u32) -> u32 {
         let own = self.own.as_ref().and_then(|own| own.taken.get(connection as usize));
         let left = own.map(|taken| self.budget.sequences_total() - taken);
@@ -197,7 +189,6 @@ impl RequestStream<'_> {
     }
 
     /// Returns whether nothing is left to take; other workers may take the last before this one does.
-    #[must_use]
     pub fn is_spent(&self) -> bool {
         if let Some(own) = &self.own {
             return own.unspent == 0;

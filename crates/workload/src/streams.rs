@@ -13,19 +13,16 @@ use rustix::event::{PollFd, PollFlags, poll};
 pub struct Patient<S>(S);
 
 /// Standard output. Callers write pieces that belong together at once.
-#[must_use]
 pub fn output() -> Patient<Stdout> {
     Patient(io::stdout())
 }
 
 /// Standard error.
-#[must_use]
 pub fn errors() -> Patient<Stderr> {
     Patient(io::stderr())
 }
 
 /// Standard input.
-#[must_use]
 pub fn input() -> Patient<Stdin> {
     Patient(io::stdin())
 }

@@ -59,7 +59,6 @@ pub struct SuiteTest {
 
 impl SuiteTest {
     /// The command that the test repeats.
-    #[must_use]
     pub fn command(&self, shape: &SuiteShape) -> CommandSpec {
         let command = (self.command)(shape);
         if shape.cluster { tagged(command) } else { command }
@@ -68,7 +67,6 @@ impl SuiteTest {
     /// Number of different tags of its key in cluster mode, in a run of `requests` requests; `None` for one
     /// of every slot. Each list that LRANGE reads has as many elements as it reads, so there are as many
     /// lists as that many `LPUSH`es fill.
-    #[must_use]
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
         /// Elements that the longest LRANGE reads.
         const ELEMENTS: u64 = 600;
@@ -82,7 +80,6 @@ impl SuiteTest {
     }
 
     /// The command to send once before it, if any.
-    #[must_use]
     pub fn setup(&self, shape: &SuiteShape) -> Option<CommandSpec> {
         self.setup.map(|setup| setup(shape))
     }
@@ -152,7 +149,6 @@ pub const SUITE: &[SuiteTest] = &[
 ];
 
 /// All names that `-t` accepts, in the order of the suite.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for name in SUITE.iter().flat_map(|t| t.names) {

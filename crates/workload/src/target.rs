@@ -196,31 +196,26 @@ impl FromStr for RingHash {
 
 impl Target {
     /// Returns whether the key decides on the server of a request.
-    #[must_use]
     pub fn is_by_key(&self) -> bool {
         self.cluster.is_some() || self.ring().is_some()
     }
 
     /// Returns whether connections are clients with a connection to every node.
-    #[must_use]
     pub fn has_clients(&self) -> bool {
         self.cluster.is_some_and(|options| options.per_node)
     }
 
     /// Returns whether the nodes form a cluster, which knows its topology.
-    #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.cluster.is_some() && !self.names_replicas()
     }
 
     /// Returns whether replicas outside a cluster are named.
-    #[must_use]
     pub fn names_replicas(&self) -> bool {
         matches!(self.endpoint, Endpoint::Replicated { .. })
     }
 
     /// The servers, if several independent ones are named.
-    #[must_use]
     pub fn servers(&self) -> Option<&[Endpoint]> {
         match &self.endpoint {
             Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => Some(servers),
@@ -229,7 +224,6 @@ impl Target {
     }
 
     /// The servers that share out keys, and their rule.
-    #[must_use]
     pub fn ring(&self) -> Option<(&[Endpoint], RingHash)> {
         match &self.endpoint {
             Endpoint::Ring { servers, hash } => Some((servers, *hash)),

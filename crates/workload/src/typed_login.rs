@@ -8,7 +8,6 @@ use crate::secret::HIDDEN;
 const SHORT: usize = 6;
 
 /// Returns a typed address without its login and any text after the port.
-#[must_use]
 pub fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -53,7 +52,6 @@ pub struct TypedLogins {
 
 impl TypedLogins {
     /// Finds the logins in these words, which may be values after an `=`.
-    #[must_use]
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut found = Self::default();
         for word in words {
@@ -76,13 +74,11 @@ impl TypedLogins {
     }
 
     /// The text without logins.
-    #[must_use]
     pub fn hide(&self, text: &str) -> String {
         replaced(text, &self.logins)
     }
 
     /// Hides the logins, and text after the port of an address, in an error.
-    #[must_use]
     pub fn hide_in_error(&self, text: &str) -> String {
         self.hide(&replaced(text, &self.thirds))
     }
@@ -104,7 +100,6 @@ fn has_port(server: &str) -> bool {
 
 /// Returns whether a word is the address of a server: a URI, or a host and its port, perhaps with a password
 /// after it.
-#[must_use]
 pub fn is_address(word: &str) -> bool {
     word.contains("://") || has_port(word) || has_third(&word)
 }

@@ -12,7 +12,6 @@ const WRITES_PAIRS: [&str; 2] = ["MSET", "MSETNX"];
 
 /// Returns the number of the key of the value at each argument, for a command whose values each follow their
 /// own key. `None` for any other command.
-#[must_use]
 pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     if !WRITES_PAIRS.contains(&command.name().as_str()) {
         return None;
@@ -29,7 +28,6 @@ const WRITES_FIELDS: [(&str, usize); 3] = [("HSET", 2), ("HMSET", 2), ("HSETNX",
 
 /// Returns a number that distinguishes the values of one key by field: equal for the same field, whichever
 /// command names it. `None` if the field is not fixed.
-#[must_use]
 pub fn of_field(field: &Arg) -> Option<u64> {
     let text = field.pieces.iter().filter_map(|piece| match piece {
         Piece::Bytes(bytes) => Some(&bytes[..]),
@@ -40,7 +38,6 @@ pub fn of_field(field: &Arg) -> Option<u64> {
 }
 
 /// The variant of the value at this argument of a command that writes fields; `None` for any other command.
-#[must_use]
 pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     let name = command.name();
     let (_, first) = WRITES_FIELDS.iter().find(|(known, _)| *known == name)?;
@@ -51,7 +48,6 @@ pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
 
 /// Returns the number of the key in each argument, for a command with several keys: that of `__key__` if it is
 /// in the argument, otherwise the last one.
-#[must_use]
 pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
     let mut fresh = 0;
     command.args.iter().map(|arg| of_args(std::slice::from_ref(arg), &mut fresh)).collect()
@@ -59,7 +55,6 @@ pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
 
 /// Returns the number of the key that a value at this argument belongs to, for a command with one key: that of
 /// `__key__` if it is anywhere in the command, otherwise the last number up to the argument.
-#[must_use]
 pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
     if let Some(key) = named(command) {
         return Some(key);
@@ -69,7 +64,6 @@ pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
 }
 
 /// `__key__`, if it is in a command.
-#[must_use]
 pub fn named(command: &CommandSpec) -> Option<ValueKey> {
     command.args.iter().any(names_key).then_some(KEY)
 }

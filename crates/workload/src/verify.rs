@@ -58,7 +58,6 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 /// no values. The rule is the one for values: each of several keys has the number [that names
 /// it](crate::value_key::of_each); a single key has `__key__` if the command has it, otherwise the number
 /// that would come before the value.
-#[must_use]
 pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<RequestedValue>> {
     let name = command.name();
     let alone = |key: Option<ValueKey>| key.map(|key| RequestedValue { key, variant: 0 });

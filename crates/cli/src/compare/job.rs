@@ -48,7 +48,6 @@ pub struct CompareJob {
 
 impl CompareJob {
     /// A server as it was typed; `side` counts from 0.
-    #[must_use]
     pub fn word(&self, side: usize) -> String {
         self.words.get(side).cloned().unwrap_or_default()
     }
@@ -117,7 +116,6 @@ pub struct ComparedLoad {
 
 impl ComparedLoad {
     /// Name of the load with its rate, if there are several rates.
-    #[must_use]
     pub fn whole_name(&self) -> String {
         self.name.clone() + &self.at_rate
     }

@@ -80,7 +80,7 @@ type NamedLoad = (String, Vec<Plan>);
 fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     refuse(typed, &SERVER_OPTIONS, NAMED)?;
     let job = |word: &Word| {
-        typed.job(|options| {
+        typed.job_with(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
             // A comparison prints each server's share of them.
             options.spec.recording.on_error.get_or_insert(OnErrorArg::Count);

@@ -24,17 +24,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Command, FromArgMatches};
-use lab::TypedLine;
 use naming::RATE;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
 
-use super::experiment::read_load;
+use super::experiment::typed_line::TypedLine;
+use super::experiment::{hoisted, read_load};
 use super::replay::ReplayedSides;
 use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
-use super::{Intent, Job, UsageError, deliver, help};
+use super::{Intent, Job, UsageError, help};
 use arguments::{
     CompareOptions, DisturbedPolicy, NAMED, SERVER_OPTIONS, SINGLE_SERVER_OPTIONS, TERMS_OPTIONS,
     explained,
@@ -81,20 +81,19 @@ pub fn intent(
     carry: impl FnOnce(CompareJob) -> Intent,
 ) -> Result<Intent, UsageError> {
     let (help, args) = help::of_compare(args);
-    let (sides, mut args) = sides_and_rest(args);
-    // The options of deliver are accepted at any position.
-    if deliver::is_named(&args) {
-        args = deliver::hoisted(TypedLine::parse(args, takes), takes)?.words();
-    }
-    let command_line = command_line(sides.as_deref(), &args);
-    let (args, replayed) = replayed::taken(args)?;
-    let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
+    let (sides, args) = sides_and_rest(args);
+    let mut line = hoisted(args, takes)?;
+    let command_line = command_line(sides.as_deref(), &line);
+    let record = replayed::taken(&mut line)?;
+    let mut lines = lines_at_rates(line).map_err(UsageError)?.into_iter();
     let first = lines.next().unwrap_or_default();
-    let typed = match read_load(NAME, |run| help(explained(run)), first, takes)? {
+    let mut typed = match read_load(NAME, |run| help(explained(run)), first)? {
         Ok(typed) => typed,
         Err(intent) => return Ok(intent),
     };
-    let further: Vec<ParsedArgs> = lines.map(at_further_rate).collect::<Result<_, _>>()?;
+    let mut further: Vec<ParsedArgs> = lines.map(at_further_rate).collect::<Result<_, _>>()?;
+    rates::fill_alike(&mut typed, &mut further);
+    let replayed = record.map(|record| replayed::sides(record, &mut typed)).transpose()?;
     let Some(sides) = sides else {
         return usage("name the servers, two or more: keystorm compare redis-server valkey-server");
     };
@@ -142,8 +141,8 @@ pub fn intent(
     }))
 }
 
-fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
-    read_load(NAME, explained, line, takes)?.or_else(|_| usage("see keystorm compare --help"))
+fn at_further_rate(line: TypedLine) -> Result<ParsedArgs, UsageError> {
+    read_load(NAME, explained, line)?.or_else(|_| usage("see keystorm compare --help"))
 }
 
 /// Checks that the gate is there which options belong to, and that it can be judged.
@@ -282,7 +281,7 @@ fn of_record(
     refuse(typed, &SERVER_OPTIONS, NAMED)?;
     refuse(typed, &TERMS_OPTIONS, "is of two servers of different protocols without --replay")?;
     let [a, b] = words else { return usage("--replay: name two servers") };
-    let job = |side: &Word| typed.job(|options| side.put(options, words));
+    let job = |side: &Word| typed.job_with(|options| side.put(options, words));
     let (mut of_a, of_b) = (job(a)?, job(b)?);
     let ([plan_a], [plan_b]) = (&of_a.plans[..], &of_b.plans[..]) else {
         return usage("--replay is one test");

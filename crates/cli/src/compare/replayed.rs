@@ -3,44 +3,42 @@
 use std::ffi::OsString;
 
 use clap::Parser;
-use lab::TypedLine;
-use lab::words::words_of;
 use naming::CLUSTER;
 
+use super::super::experiment::typed_line::{TypedLine, words_of};
 use super::super::front::command;
 use super::super::replay::{REFUSED, ReplayedSides, recorded};
+use super::super::run::ParsedArgs;
 use super::super::suggestions::{self, named};
 use super::super::{UsageError, run};
 use super::arguments::{RecordedLoadOptions, record_args};
 use super::common::{NAME, usage};
-use super::words::takes;
 
 /// The option that names a file; it may be repeated.
 const REPLAY: &str = "--replay";
 
-/// The words of a run that sends the record of `--replay`, and the record; without that option, the words
-/// unchanged.
+/// Files of `--replay`, and what is said of them.
+pub(super) type Record = (Vec<OsString>, RecordedLoadOptions);
+
+/// Takes `--replay` and its options from a line; `None` without that option.
 ///
 /// # Errors
 /// Returns an error if an option makes no sense with a record.
-pub(super) fn taken(
-    words: Vec<OsString>,
-) -> Result<(Vec<OsString>, Option<ReplayedSides>), UsageError> {
-    let mut line = TypedLine::parse(words.clone(), takes);
+pub(super) fn taken(line: &mut TypedLine) -> Result<Option<Record>, UsageError> {
     let files = line.take(|given| given.name == REPLAY);
     let own = command::<RecordedLoadOptions>();
     if files.is_empty() {
         let ours = clap::Command::new(NAME).args(record_args());
         return match line.options.iter().find(|given| named(&ours, &given.name).is_some()) {
             Some(given) => usage(&format!("{} requires {REPLAY}", given.name)),
-            None => Ok((words, None)),
+            None => Ok(None),
         };
     }
     if !line.rest.is_empty() {
         return usage("--replay does not go with a command: the record says what is sent");
     }
     let of_run = run::vocabulary();
-    suggestions::shorten_names(&mut line, |name| named(&of_run, name));
+    suggestions::shorten_names(line, |name| named(&of_run, name));
     let of_cluster = (CLUSTER, "does not work with --replay: keystorm replay sends to a cluster");
     let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
     if let Some((name, why)) = refused.find(|(name, _)| line.has(name)) {
@@ -56,8 +54,18 @@ pub(super) fn taken(
              server takes",
         );
     }
-    line.rest = files.into_iter().filter_map(|given| given.value).collect();
-    let answers = !options.no_answers;
-    let (record, line) = recorded(NAME, options.record, line)?;
-    Ok((line.words(), Some(ReplayedSides { record, answers, slo: None })))
+    let files = files.into_iter().filter_map(|given| given.value).collect();
+    Ok(Some((files, options)))
+}
+
+/// Makes the load one of the record, for two servers.
+///
+/// # Errors
+/// Returns an error if the options make no sense.
+pub(super) fn sides(
+    (files, options): Record,
+    load: &mut ParsedArgs,
+) -> Result<ReplayedSides, UsageError> {
+    let record = recorded(NAME, options.record, files, load)?;
+    Ok(ReplayedSides { record, answers: !options.no_answers, slo: None })
 }

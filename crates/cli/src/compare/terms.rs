@@ -105,7 +105,7 @@ pub(super) fn equal(
     // A command of both kinds of server, by which its server is read off a command line.
     let any = || vec![OsString::from("get"), OsString::from(KEY)];
     let job = |at: usize, words_sent: Vec<OsString>, reads: bool| {
-        typed.job(|options| {
+        typed.job_with(|options| {
             options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
             // Every key is stored before it is read, asked for or not.
             options.spec.data.fill = false;
@@ -176,8 +176,7 @@ type NamedTest = (Option<String>, Vec<OsString>);
 /// The tests that `-t` names, or the command that was typed.
 fn named_tests(typed: &ParsedArgs, tests_default: &str) -> Result<Vec<NamedTest>, UsageError> {
     let matches = typed.matches();
-    let command: Vec<OsString> =
-        matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();
+    let command = typed.asked().command.clone();
     if !command.is_empty() {
         return Ok(vec![(None, command)]);
     }

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use lab::{Arity, TypedLine};
 use workload::redis_commands;
 
 use super::super::experiment::line::{command_line as shown, takes_of};
+use super::super::experiment::typed_line::{Arity, TypedLine};
 use super::super::side::{self, Side, Word};
 use super::super::{deliver, run};
 use super::arguments::explained;
@@ -56,10 +56,10 @@ pub(super) fn takes(name: &str) -> Option<Arity> {
 }
 
 /// The command line to be shown: without passwords.
-pub(super) fn command_line(sides: Option<&[OsString]>, args: &[OsString]) -> String {
+pub(super) fn command_line(sides: Option<&[OsString]>, line: &TypedLine) -> String {
     let sides = sides.into_iter().flatten().map(|side| side::shown(&side.to_string_lossy()));
     let name = format!("keystorm compare {}", shell_words::join(sides));
-    shown(&name, &TypedLine::parse(args.to_vec(), takes))
+    shown(&name, line)
 }
 
 #[cfg(test)]
@@ -101,9 +101,9 @@ mod tests {
             assert_eq!(of(line), (String::new(), line.to_owned()));
         }
         let words = ["redis://u:pw@h", "B"].map(OsString::from);
-        let args = ["-a", "pw"].map(OsString::from);
+        let line = TypedLine::parse(["-a", "pw"].map(OsString::from).to_vec(), takes);
         assert_eq!(
-            command_line(Some(&words), &args),
+            command_line(Some(&words), &line),
             "keystorm compare 'redis://***@h' B -a '***'"
         );
     }

@@ -178,7 +178,6 @@ impl LivePage {
     }
 
     /// Returns a handle that shows the job's progress on the page.
-    #[must_use]
     pub fn words(&self) -> LiveWords {
         LiveWords { shared: Arc::clone(&self.shared), said: Cell::new(None) }
     }

@@ -8,9 +8,7 @@ use workload::{
 
 use super::choice;
 use super::notify::TAGS;
-use super::sending::{
-    CommonOptions, KindOptions, end_in_message, load_defaults, pieces, tag, tagged, words,
-};
+use super::sending::{CommonOptions, KindOptions, Senders, end_in_message, pieces, tag, tagged};
 use crate::UsageError;
 use spec::values::small_count;
 
@@ -57,8 +55,8 @@ pub(super) struct InvalidateOptions {
 const EXAMPLES: &str = include_str!("../../help/deliver-invalidate.txt").trim_ascii_end();
 
 /// Default number of bytes of a value, in broadcast mode and in others.
-const VALUE_BYTES: &str = "3";
-const ENTRY_BYTES: &str = "128";
+const VALUE_BYTES: u32 = 3;
+const ENTRY_BYTES: u32 = 128;
 
 /// Default number of keys.
 const KEYS: u32 = 100;
@@ -122,8 +120,8 @@ impl KindOptions for InvalidateOptions {
         &self.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        let (size, command, mode) = match self.tracking {
+    fn senders(&self) -> Senders {
+        let (size, title, mode) = match self.tracking {
             TrackingMode::Bcast => (VALUE_BYTES, "SET and DEL", " BCAST"),
             TrackingMode::Default => (ENTRY_BYTES, "XADD", ""),
             TrackingMode::Optin => (ENTRY_BYTES, "XADD", " OPTIN"),
@@ -132,17 +130,15 @@ impl KindOptions for InvalidateOptions {
         let follows_reads = self.tracking.follows_reads();
         let places =
             if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes_in(false) };
-        let name = format!("{command} to CLIENT TRACKING{mode}");
-        load_defaults(self.writers.unwrap_or(10), places, size, name)
-    }
-
-    fn sends(&self) -> Vec<String> {
-        if !self.tracking.follows_reads() {
-            // Both changes are in one push, and no key stays behind.
-            return words(&["eval", SET_AND_DELETE, "1", "__key__", "__data__"]);
-        }
         let before: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
-        words(&[&before[..], &["__data__"]].concat())
+        let command = if follows_reads {
+            &[&before[..], &["__data__"]].concat()
+        } else {
+            // Both changes are in one push, and no key stays behind.
+            &["eval", SET_AND_DELETE, "1", "__key__", "__data__"][..]
+        };
+        let name = format!("{title} to CLIENT TRACKING{mode}");
+        Senders::new(self.writers.unwrap_or(10), places, size, name, command)
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {

@@ -4,12 +4,12 @@
 
 use std::ffi::OsString;
 
-use lab::words::words_of;
-use lab::{Arity, TypedLine};
+use spec::DeliveryOptions;
 
 use super::sending::{DeliveryLoad, KindFront};
 use super::{KINDS, command, kind_named};
 use crate::experiment::line::takes_of;
+use crate::experiment::typed_line::{Arity, TypedLine, words_of};
 use crate::suggestions::named;
 use crate::{UsageError, run, suggestions};
 
@@ -66,25 +66,29 @@ pub(crate) fn hoisted(
     Ok(line)
 }
 
-/// The delivery that a command line names, if it names one.
+/// The delivery of options that are given.
 ///
 /// # Errors
 /// Returns an error if the options ask for something impossible.
-pub(crate) fn message_load(
-    args: &[OsString],
-    takes_also: impl Fn(&str) -> Option<Arity>,
-) -> Result<Option<DeliveryLoad>, UsageError> {
-    if !is_named(args) {
-        return Ok(None);
-    }
-    let line = TypedLine::parse(args.to_vec(), |name| takes_also(name).or_else(|| takes(name)));
-    let mut line = hoisted(line, &takes_also)?;
+pub(crate) fn load_of(given: &DeliveryOptions) -> Result<DeliveryLoad, UsageError> {
+    let words = given.options.iter().map(|(key, value)| match value.as_str() {
+        Some(value) => format!("--{key}={value}").into(),
+        None => format!("--{key}").into(),
+    });
+    (kind_named(&given.kind)?.load)(words.collect(), TypedLine::default())
+}
+
+/// The delivery that a line names to which [`hoisted`] was applied, with the rest of the line; `None` if it names none.
+///
+/// # Errors
+/// Returns an error if the options ask for something impossible.
+pub(crate) fn message_load(line: &mut TypedLine) -> Result<Option<DeliveryLoad>, UsageError> {
     let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
     line.rest.clear();
     let of_run = run::vocabulary();
-    suggestions::shorten_names(&mut line, |name| named(&of_run, name));
+    suggestions::shorten_names(line, |name| named(&of_run, name));
     let own = (kind.command)();
     let ours = line
         .take(|given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none());
-    (kind.load)(words_of(&ours), line).map(Some)
+    (kind.load)(words_of(&ours), std::mem::take(line)).map(Some)
 }

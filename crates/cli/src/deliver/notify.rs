@@ -7,7 +7,7 @@ use workload::key_event::SET_AND_DELETE;
 use workload::{Delivery, DeliveryKind, KeyEvent, Named, Piece, PlanParts, Slot};
 
 use super::choice;
-use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, tagged, words};
+use super::sending::{CommonOptions, KindOptions, Senders, pieces, tagged};
 use crate::UsageError;
 use spec::values::{seconds, small_count};
 
@@ -43,7 +43,7 @@ pub(super) struct NotifyOptions {
 const EXAMPLES: &str = include_str!("../../help/deliver-notify.txt").trim_ascii_end();
 
 /// Default number of bytes of a value.
-const VALUE_BYTES: &str = "3";
+const VALUE_BYTES: u32 = 3;
 
 impl NotifyOptions {
     fn ttl_ms(&self) -> u64 {
@@ -58,20 +58,14 @@ impl KindOptions for NotifyOptions {
         &self.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        let command = if self.event == KeyEvent::Del { "SET and DEL" } else { "SET" };
-        let name = format!("{command} to the event {}", self.event.name());
-        load_defaults(self.writers.unwrap_or(10), 1, VALUE_BYTES, name)
-    }
-
-    fn sends(&self) -> Vec<String> {
+    fn senders(&self) -> Senders {
         let ttl = self.ttl_ms().to_string();
-        match self.event {
-            KeyEvent::Del => words(&["eval", SET_AND_DELETE, "1", "key", "__data__"]),
-            KeyEvent::Set | KeyEvent::New | KeyEvent::Expired => {
-                words(&["set", "key", "__data__", "px", &ttl])
-            }
-        }
+        let (title, command) = match self.event {
+            KeyEvent::Del => ("SET and DEL", ["eval", SET_AND_DELETE, "1", "key", "__data__"]),
+            _ => ("SET", ["set", "key", "__data__", "px", &ttl]),
+        };
+        let name = format!("{title} to the event {}", self.event.name());
+        Senders::new(self.writers.unwrap_or(10), 1, VALUE_BYTES, name, &command)
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {

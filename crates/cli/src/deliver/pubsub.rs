@@ -4,7 +4,7 @@ use clap::Args;
 use workload::{Delivery, DeliveryKind, PlanParts, Subscription};
 
 use super::sending::{
-    CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+    CommonOptions, ExchangeOptions, KindOptions, Senders, begin_with, end_in_message,
 };
 use crate::UsageError;
 use spec::values::small_count;
@@ -47,7 +47,7 @@ pub(super) struct PubsubOptions {
 const EXAMPLES: &str = include_str!("../../help/deliver-pubsub.txt").trim_ascii_end();
 
 /// Default number of bytes of a payload.
-const PAYLOAD_BYTES: &str = "128";
+const PAYLOAD_BYTES: u32 = 128;
 
 /// Default number of channels.
 const CHANNELS: u32 = 10;
@@ -75,13 +75,15 @@ impl KindOptions for PubsubOptions {
         &self.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        let name = if self.sharded { "SPUBLISH to SSUBSCRIBE" } else { "PUBLISH to SUBSCRIBE" };
-        load_defaults(self.publishers.unwrap_or(10), self.channels(), PAYLOAD_BYTES, name)
-    }
-
-    fn sends(&self) -> Vec<String> {
-        words(&[if self.sharded { "spublish" } else { "publish" }, "__key__", "__data__"])
+    fn senders(&self) -> Senders {
+        let (publish, name) = if self.sharded {
+            ("spublish", "SPUBLISH to SSUBSCRIBE")
+        } else {
+            ("publish", "PUBLISH to SUBSCRIBE")
+        };
+        let command = [publish, "__key__", "__data__"];
+        let connections = self.publishers.unwrap_or(10);
+        Senders::new(connections, self.channels(), PAYLOAD_BYTES, name, &command)
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {

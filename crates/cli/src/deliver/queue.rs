@@ -10,13 +10,13 @@ use workload::{
 
 use super::choice;
 use super::sending::{
-    CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+    CommonOptions, ExchangeOptions, KindOptions, Senders, begin_with, end_in_message,
 };
 use crate::UsageError;
 use spec::values::{seconds, small_count};
 
 /// Default number of bytes of a payload.
-const PAYLOAD_BYTES: &str = "128";
+const PAYLOAD_BYTES: u32 = 128;
 
 /// Options of lists, sorted sets and streams.
 #[derive(Debug, Clone, Args)]
@@ -79,10 +79,11 @@ impl QueueOptions {
         if self.keys_per_receiver == ALL { self.keys } else { self.keys_per_receiver }
     }
 
-    /// Options of a run that are so unless the line has them.
-    fn defaults(&self, push: &str, pop: &str) -> Vec<(&'static str, String)> {
+    /// The load of senders with that command.
+    fn senders(&self, command: &[&str], pop: &str) -> Senders {
+        let push = command.first().copied().unwrap_or_default();
         let name = format!("{} to {}", push.to_uppercase(), pop.to_uppercase());
-        load_defaults(self.senders.unwrap_or(10), self.keys, PAYLOAD_BYTES, name)
+        Senders::new(self.senders.unwrap_or(10), self.keys, PAYLOAD_BYTES, name, command)
     }
 
     /// Makes the first argument of the command a key that begins with `prefix`, ends the last one with the
@@ -170,12 +171,8 @@ impl KindOptions for ListOptions {
         &self.queue.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        self.queue.defaults(self.push.name(), self.pop().name())
-    }
-
-    fn sends(&self) -> Vec<String> {
-        words(&[self.push.name(), "__key__", "__data__"])
+    fn senders(&self) -> Senders {
+        self.queue.senders(&[self.push.name(), "__key__", "__data__"], self.pop().name())
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -217,13 +214,9 @@ impl KindOptions for ZsetOptions {
         &self.queue.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        self.queue.defaults("ZADD", self.zpop.name())
-    }
-
-    /// All have one score, so that the order is that of members.
-    fn sends(&self) -> Vec<String> {
-        words(&["zadd", "__key__", "0", "__data__"])
+    /// All messages have one score, so that the order is that of members.
+    fn senders(&self) -> Senders {
+        self.queue.senders(&["zadd", "__key__", "0", "__data__"], self.zpop.name())
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -287,14 +280,11 @@ impl KindOptions for StreamOptions {
         &self.queue.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        self.queue.defaults("XADD", if self.groups() == 0 { "XREAD" } else { "XREADGROUP" })
-    }
-
-    fn sends(&self) -> Vec<String> {
+    fn senders(&self) -> Senders {
         let maxlen = self.maxlen.to_string();
         let trim: &[&str] = if self.maxlen > 0 { &["MAXLEN", "~", &maxlen] } else { &[] };
-        words(&[&["xadd", "__key__"], trim, &["*", "m", "__data__"]].concat())
+        let command = [&["xadd", "__key__"], trim, &["*", "m", "__data__"]].concat();
+        self.queue.senders(&command, if self.groups() == 0 { "XREAD" } else { "XREADGROUP" })
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {

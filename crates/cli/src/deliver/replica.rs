@@ -5,9 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use workload::{Delivery, DeliveryKind, PlanParts, ReplicaWait};
 
-use super::sending::{
-    CommonOptions, KindOptions, end_in_message, load_defaults, tag, tagged, words,
-};
+use super::sending::{CommonOptions, KindOptions, Senders, end_in_message, tag, tagged};
 use crate::UsageError;
 use spec::Address;
 use spec::values::{seconds, small_count};
@@ -78,7 +76,7 @@ impl ReplicaOptions {
 }
 
 /// Default number of bytes of a value.
-const VALUE_BYTES: &str = "128";
+const VALUE_BYTES: u32 = 128;
 
 impl KindOptions for ReplicaOptions {
     const NAME: &'static str = "replica";
@@ -87,13 +85,10 @@ impl KindOptions for ReplicaOptions {
         &self.common
     }
 
-    fn defaults(&self) -> Vec<(&'static str, String)> {
-        let keys = self.keys.unwrap_or(1);
-        load_defaults(self.writers.unwrap_or(1), keys, VALUE_BYTES, "SET to GET at replicas")
-    }
-
-    fn sends(&self) -> Vec<String> {
-        words(&["set", "__key__", "__data__"])
+    fn senders(&self) -> Senders {
+        let (connections, keys) = (self.writers.unwrap_or(1), self.keys.unwrap_or(1));
+        let command = ["set", "__key__", "__data__"];
+        Senders::new(connections, keys, VALUE_BYTES, "SET to GET at replicas", &command)
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {

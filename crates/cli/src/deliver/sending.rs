@@ -5,23 +5,23 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
-use lab::TypedLine;
-use lab::words::TypedOption;
 use naming::{
-    CALLED, CLOCK, DATASET, FILL, HIT_RATIO, IDLE, KERNEL_STAMPS, KEY_RANGE, MIX, OptionId,
-    PRINT_WORKLOAD, PROBE, REPEAT, REPLAY, SHARD, START_AT, STDIN_ARG, TESTS, VERIFY, WORKLOAD,
+    CALLED, CLOCK, DATASET, FILL, HIT_RATIO, IDLE, KEY_RANGE, MIX, OptionId, PRINT_WORKLOAD, PROBE,
+    REPEAT, REPLAY, SHARD, START_AT, STDIN_ARG, TESTS, VERIFY, WORKLOAD,
 };
 use workload::{
-    Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, TAG, message,
+    Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, SizeBy, TAG,
+    message,
 };
 
 use crate::experiment::line::with_own_options;
+use crate::experiment::typed_line::{TypedLine, words_of};
 use crate::front::with_those_of_one_run;
-use crate::run::{Finish, RunFront};
+use crate::run::{Finish, ParsedArgs};
 use crate::suggestions::explained;
-use crate::{FrontEnd, Intent, UsageError, help};
-use spec::DeliveryOptions;
-use spec::values::{seconds, small_count};
+use crate::{Intent, UsageError, help};
+use spec::values::{Count, TestName, YesNo, seconds, small_count};
+use spec::{DeliveryOptions, KeyRange, LoadSpec, Size};
 
 /// A kind of delivery on the command line.
 #[derive(Clone, Copy)]
@@ -33,10 +33,58 @@ pub(super) struct KindFront {
     pub(super) load: fn(Vec<OsString>, TypedLine) -> Result<DeliveryLoad, UsageError>,
 }
 
-/// Load of the senders, as the words of a run, and the function that adds receivers to its plan.
+/// Words of the senders' run, what they send, and the function that adds receivers to its plan.
 pub(crate) struct DeliveryLoad {
     pub(crate) words: Vec<OsString>,
-    pub(crate) finish: Finish,
+    pub(super) senders: Senders,
+    pub(super) finish: Finish,
+}
+
+impl DeliveryLoad {
+    /// Makes a load that of the senders, and gives its plans their receivers.
+    pub(crate) fn complete(self, load: &mut ParsedArgs) {
+        load.complete(move |spec| self.senders.complete(spec));
+        load.add_receivers(self.finish);
+    }
+}
+
+/// Load of the senders where no option says otherwise.
+pub(super) struct Senders {
+    connections: u32,
+    places: u32,
+    size: u32,
+    name: String,
+    command: Vec<OsString>,
+}
+
+impl Senders {
+    /// Senders on so many connections, with messages of `size` bytes through `places` channels or keys; the name of
+    /// their run, and the command that each sends, as it is typed.
+    pub(super) fn new(
+        connections: u32,
+        places: u32,
+        size: u32,
+        name: impl Into<String>,
+        command: &[&str],
+    ) -> Self {
+        let command = command.iter().map(OsString::from).collect();
+        Self { connections, places, size, name: name.into(), command }
+    }
+
+    /// Completes the load of a run.
+    fn complete(&self, spec: &mut LoadSpec) {
+        spec.load.connections.get_or_insert(Count(self.connections));
+        spec.data.key_range.get_or_insert(KeyRange(self.places.into()));
+        let size = spec.data.size.get_or_insert(Size::Fixed(self.size));
+        // By default each key keeps one size, and here the key is a channel or a queue.
+        if matches!(size, Size::Drawn(_)) {
+            spec.data.size_by.get_or_insert(SizeBy::Request);
+        }
+        spec.recording.name.get_or_insert_with(|| TestName(self.name.clone()));
+        // Receivers do not busy-wait, so stamps would cost extra time.
+        spec.recording.kernel_stamps.get_or_insert(YesNo::No);
+        spec.command.clone_from(&self.command);
+    }
 }
 
 impl KindFront {
@@ -53,11 +101,8 @@ pub(super) trait KindOptions: Args + 'static {
     /// Returns the options that every kind has.
     fn common(&self) -> &CommonOptions;
 
-    /// Defaults that this kind has for options of a run.
-    fn defaults(&self) -> Vec<(&'static str, String)>;
-
-    /// The command that each sender sends, as it is typed.
-    fn sends(&self) -> Vec<String>;
+    /// The load of the senders.
+    fn senders(&self) -> Senders;
 
     /// Puts the message, and names that begin with this prefix, into the command, and returns its receivers.
     ///
@@ -189,26 +234,6 @@ impl CommonOptions {
     }
 }
 
-/// Defaults for options of a run: connections that send, channels or keys, size of a payload, and the name of the run.
-pub(super) fn load_defaults(
-    senders: u32,
-    places: u32,
-    size: &str,
-    name: impl Into<String>,
-) -> Vec<(&'static str, String)> {
-    vec![
-        ("-c", senders.to_string()),
-        ("-r", places.to_string()),
-        ("-d", size.to_owned()),
-        ("--name", name.into()),
-    ]
-}
-
-/// A command of the senders, as it is typed.
-pub(super) fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
 fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     if args.first().is_some_and(|word| word == "--help") {
         let mut command = if help::asks_for_all(&args) {
@@ -220,7 +245,7 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     }
     with_own_options(args, &REQUEST_OPTIONS, |own: OwnLine<O>, line| {
         let print_plan = own.0.common().print_plan;
-        delivered(of_senders(own, line)?, print_plan)
+        delivered(O::NAME, of_senders(own, line)?, print_plan)
     })
 }
 
@@ -248,11 +273,11 @@ fn of_senders<O: KindOptions>(
     line: TypedLine,
 ) -> Result<DeliveryLoad, UsageError> {
     check(&line, O::NAME, OwnLine::<O>::command)?;
-    let words = sending(line, options.defaults(), options.sends());
+    let (words, senders) = (words_of(&line.options), options.senders());
     let finish = move |plan: &Plan| {
         with_receivers(plan, &asked, &|prefix, parts| options.receivers(prefix, parts))
     };
-    Ok(DeliveryLoad { words, finish: Rc::new(finish) })
+    Ok(DeliveryLoad { words, senders, finish: Rc::new(finish) })
 }
 
 // The functions below do not depend on the type of the options, so they are compiled once for all kinds.
@@ -281,11 +306,16 @@ fn check(line: &TypedLine, kind: &str, command: fn() -> Command) -> Result<(), U
 }
 
 /// The run of a load, with receivers.
-fn delivered(load: DeliveryLoad, print_plan: bool) -> Result<Intent, UsageError> {
-    let Intent::Run(mut job) = RunFront.parse(None, load.words)? else {
-        return Err(UsageError("what deliver sends is one run".to_owned()));
+fn delivered(kind: &str, mut load: DeliveryLoad, print_plan: bool) -> Result<Intent, UsageError> {
+    let usage = format!("keystorm deliver {kind} [OPTIONS] [OPTIONS OF A RUN]");
+    let words = std::mem::take(&mut load.words);
+    let read = ParsedArgs::read("keystorm", |command| command.override_usage(usage), words)?;
+    let mut typed = match read {
+        Ok(typed) => typed,
+        Err(intent) => return Ok(intent),
     };
-    job.plans = job.plans.iter().map(|plan| (load.finish)(plan)).collect::<Result<_, _>>()?;
+    load.complete(&mut typed);
+    let job = typed.job(|_| ())?;
     let exchanges = |plan: &Plan| plan.delivery.as_ref().is_some_and(|of| of.exchange.is_some());
     if job.several.is_none() && job.plans.iter().any(exchanges) {
         return Err(UsageError("--between-clients: requires several clients (--on)".to_owned()));
@@ -295,7 +325,7 @@ fn delivered(load: DeliveryLoad, print_plan: bool) -> Result<Intent, UsageError>
     if print_plan {
         return Intent::plans(&job.plans);
     }
-    Ok(Intent::Run(job))
+    Ok(Intent::Run(Box::new(job)))
 }
 
 /// Checks that each of this many clients has a share of the senders and the receivers.
@@ -307,21 +337,6 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
         let own = parts.build().and_then(|share| share.own_messages());
         own.map(drop).map_err(|error| UsageError(error.to_string()))
     })
-}
-
-/// The run of the senders, in its words.
-fn sending(
-    mut line: TypedLine,
-    defaults: Vec<(&'static str, String)>,
-    sends: Vec<String>,
-) -> Vec<OsString> {
-    defaults.into_iter().for_each(|(name, value)| line.set_default(name, value));
-    // Receivers do not busy-wait, so stamps would cost extra time.
-    line.set_default(KERNEL_STAMPS, "no");
-    draw_by_message(&mut line);
-    let words = sends.into_iter().map(OsString::from);
-    line.rest = std::iter::once("--".into()).chain(words).collect();
-    line.words()
 }
 
 /// Prefix of the names of channels and keys. It follows from the seed, so two runs on one server share names only if
@@ -407,20 +422,4 @@ pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), Usa
     }
     pieces.push(message);
     Ok(())
-}
-
-/// Draws a size for each message where -d is a distribution. By default each key keeps one size, and here the key is a
-/// channel or a queue.
-fn draw_by_message(line: &mut TypedLine) {
-    let values = |name: &str| {
-        let given = line.options.iter().filter(|given| given.name == name);
-        let texts = given.filter_map(|given| Some(given.value.as_ref()?.to_string_lossy()));
-        texts.collect::<Vec<_>>()
-    };
-    let differ =
-        values("-d").last().is_some_and(|size| !size.starts_with(|c: char| c.is_ascii_digit()));
-    let is_given = values("--set").iter().any(|setting| setting.starts_with("size-by="));
-    if differ && !is_given {
-        line.options.push(TypedOption::new("--set", "size-by=request"));
-    }
 }

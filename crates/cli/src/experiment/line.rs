@@ -2,16 +2,12 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, Command, Parser};
-use lab::words::{TypedOption, words_of};
-use lab::{Arity, TypedLine};
-use naming::{
-    DURATION, FILL, OptionId, PASSWORD, RATE, REPLAY, REQUESTS, SEED, SPAWN_ARGS, TESTS, WORKLOAD,
-};
+use naming::{OptionId, PASSWORD, SPAWN_ARGS};
 use workload::secret;
 
+use super::typed_line::{Arity, TypedLine, TypedOption, words_of};
 use crate::front::{command, with_options};
 use crate::suggestions::{named, no_option, shorten_names};
 use crate::{Intent, UsageError, run};
@@ -120,15 +116,6 @@ fn misplaced(line: &TypedLine, own: &Command) -> Result<(), UsageError> {
 const SERVERS: [&str; 6] =
     ["redis-server", "valkey-server", "keydb-server", "memcached", "dragonfly", "garnet"];
 
-/// Gives all runs of an experiment that fills its server the same values to write: then one fill is
-/// enough for all.
-pub fn one_seed(line: &mut TypedLine) {
-    if line.has(FILL) && !line.has(SEED) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        line.options.push(TypedOption::new(SEED, now.as_micros().to_string()));
-    }
-}
-
 /// Returns what the option of a command takes, if it has one of that name.
 pub(crate) fn takes_of(command: &Command, name: &str) -> Option<Arity> {
     named(command, name).map(takes)
@@ -172,18 +159,6 @@ pub(crate) fn command_line(name: &str, line: &TypedLine) -> String {
 pub(crate) fn masked_uri(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
-}
-
-/// Returns whether a command line names what to send.
-pub fn names_test(line: &TypedLine) -> bool {
-    line.has(TESTS) || line.has(WORKLOAD) || line.has(REPLAY) || !line.rest.is_empty()
-}
-
-/// Returns whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
-pub fn names_length(line: &TypedLine) -> bool {
-    let rates = line.options.iter().filter(|given| given.name == RATE.word());
-    let mut rates = rates.filter_map(|given| given.value.as_ref()?.to_str());
-    line.has(REQUESTS) || line.has(DURATION) || rates.any(lab::values::is_schedule)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use workload::{Endpoint, Plan};
 
 use spec::values::count;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct ClientOptions {
     /// Generate the load from several clients, reported as one: local:4 for four local processes,
     /// ssh:HOST,HOST,… over SSH, or NAME[:SETTINGS] through the program keystorm-on-NAME, such as ray. -n,

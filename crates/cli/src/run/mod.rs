@@ -10,18 +10,20 @@ mod phases;
 mod plans;
 mod verdict;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use naming::OptionId;
 use report::Persona;
 use serde_json::Value;
 use spec::document::{self, Fields};
 use spec::values::Seconds;
 use spec::write::settings;
-use spec::{KeyRange, LoadSpec, OptionsAfterUri, Rate, Size, TlsArgs, dialect};
+use spec::{KeyRange, LoadOptions, LoadSpec, OptionsAfterUri, Rate, Size, TlsArgs, dialect};
 use workload::Plan;
 
 use super::ks_options::{PREFIX, check_output};
@@ -31,6 +33,9 @@ pub(super) use options::{Options, vocabulary};
 
 /// Function that gives the plan of senders its receivers.
 pub(super) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
+
+/// Function that completes a load that was typed.
+type Completion = Rc<dyn Fn(&mut LoadSpec)>;
 
 /// The front end of a run: `keystorm`, `redis-benchmark` and `valkey-benchmark`.
 pub(crate) struct RunFront;
@@ -46,13 +51,28 @@ impl FrontEnd for RunFront {
 
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let name = called_as.unwrap_or("keystorm");
+        Self::meaning(name, args, |_| ())
+    }
+}
+
+impl RunFront {
+    /// Returns what the words of a run mean; `complete` completes their load.
+    ///
+    /// # Errors
+    /// Returns an error if they make no sense.
+    pub(crate) fn meaning(
+        name: &str,
+        args: Vec<OsString>,
+        complete: impl FnOnce(&mut ParsedArgs),
+    ) -> Result<Intent, UsageError> {
         let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
         let (help, args) = help::of_run(name, args);
-        let typed =
+        let mut typed =
             match ParsedArgs::read(name, |command| help(command.override_usage(usage)), args)? {
                 Ok(typed) => typed,
                 Err(intent) => return Ok(intent),
             };
+        complete(&mut typed);
         if typed.matches.get_flag("print_workload") {
             return phases::printed(&typed).map(Intent::Say);
         }
@@ -122,7 +142,7 @@ impl Tool {
             let text = "--ks-help and --ks-version are not available; run keystorm --help";
             return Err(UsageError(text.to_owned()).into());
         };
-        let mut options = typed.options()?;
+        let mut options = typed.options;
         options.spec.dialect = dialect::OTHER_TOOL;
         let own = options.spec.clone();
         mean(&mut options.spec)?;
@@ -153,13 +173,16 @@ impl Tool {
 
 /// A parsed command line. Front ends that carry out runs in other ways parse theirs with it, too, and add
 /// options.
-pub(super) struct ParsedArgs {
+#[derive(Clone)]
+pub struct ParsedArgs {
     command: Command,
-    args: Vec<OsString>,
     matches: ArgMatches,
     /// Options behind `--set`.
     set: Fields,
+    options: Options,
     persona: Persona,
+    /// Completions of the load, in order.
+    completions: Vec<Completion>,
     finish: Option<Finish>,
 }
 
@@ -185,7 +208,9 @@ impl ParsedArgs {
                 if matches.get_flag("version") {
                     return Ok(Err(Intent::Say(persona::version(persona))));
                 }
-                Ok(Ok(Self { command, args, matches, set, persona, finish: None }))
+                let options = options(&command, &args, &matches, &set, persona)?;
+                let (completions, finish) = (Vec::new(), None);
+                Ok(Ok(Self { command, matches, set, options, persona, completions, finish }))
             }
             Err(is_shown) if !is_shown.use_stderr() => {
                 Ok(Err(Intent::Say(is_shown.render().to_string())))
@@ -194,24 +219,65 @@ impl ParsedArgs {
         }
     }
 
-    fn options(&self) -> Result<Options, UsageError> {
-        let matches = &self.matches;
-        let refused = |error| explained(error, &self.command);
-        let mut options = Options::from_arg_matches(matches).map_err(refused)?;
-        if !self.set.is_empty() {
-            options.spec.set(&self.set).map_err(|error| UsageError(format!("--set: {error}")))?;
-            options.spec.check_relations().map_err(refused)?;
-        }
-        let before = self.args.len().checked_sub(options.spec.command.len() + 1);
-        options.command_is_marked = before.is_some_and(|at| self.args[at] == "--");
-        options.spec.server.after_uri = OptionsAfterUri::from_matches(matches);
-        options.spec.dialect = self.persona.dialect;
-        Ok(options)
+    /// Completes the load: what this sets is as good as typed, and sets the same if it is called again.
+    pub fn complete(&mut self, completion: impl Fn(&mut LoadSpec) + 'static) {
+        let is_sent = self.options.spec.command.clone();
+        completion(&mut self.options.spec);
+        self.options.command_is_marked |= self.options.spec.command != is_sent;
+        self.completions.push(Rc::new(completion));
     }
 
-    /// Gives the plans of the command line their receivers.
-    pub(super) fn with_receivers(self, finish: Finish) -> Self {
-        Self { finish: Some(finish), ..self }
+    /// Completes the load where an option was not given.
+    pub fn set_default(&mut self, option: OptionId, completion: impl Fn(&mut LoadSpec) + 'static) {
+        if !self.has(option) {
+            self.complete(completion);
+        }
+    }
+
+    /// Returns whether the load says what to send.
+    pub fn names_test(&self) -> bool {
+        let data = &self.asked().data;
+        data.tests.is_some() || data.workload.is_some() || !self.asked().is_suite()
+    }
+
+    /// Completes a load that does not say what to send.
+    pub fn default_tests(&mut self, tests: &'static str) {
+        if !self.names_test() {
+            self.complete(move |spec| spec.data.tests = Some(tests.to_owned()));
+        }
+    }
+
+    /// Completes a load that does not say how long it is: a schedule with an end (`10k..100k/30s`) does.
+    pub fn default_length(&mut self, length: Duration) {
+        let LoadOptions { requests, duration, rate, .. } = &self.asked().load;
+        let has_end = rate.as_ref().is_some_and(Rate::is_schedule);
+        if requests.is_none() && duration.is_none() && !has_end {
+            self.complete(move |spec| spec.load.end_after(None, Some(Seconds(length))));
+        }
+    }
+
+    /// Gives the plans of the load their receivers.
+    pub(super) fn add_receivers(&mut self, finish: Finish) {
+        self.finish = Some(finish);
+    }
+
+    /// Returns whether an option was given.
+    pub fn has(&self, option: OptionId) -> bool {
+        self.typed().any(|id| id == option.field())
+    }
+
+    /// Returns what was asked for, with what completes it.
+    pub fn asked(&self) -> &LoadSpec {
+        &self.options.spec
+    }
+
+    /// Returns the word that says what is sent, if it is not an option that does.
+    pub fn first_word(&self) -> Option<Cow<'_, str>> {
+        match (&self.finish, self.asked().load.per_request.connect) {
+            (Some(_), _) => Some("deliver".into()),
+            (None, true) => Some("connect".into()),
+            (None, false) => Some(self.asked().command.first()?.to_string_lossy()),
+        }
     }
 
     /// Returns the parsed values, for the options that were added.
@@ -238,11 +304,19 @@ impl ParsedArgs {
         }
     }
 
+    /// The job of the load, with changes.
+    ///
+    /// # Errors
+    /// Returns an error if the load makes no sense.
+    pub fn job(&self, change: impl Fn(&mut LoadSpec)) -> Result<Job, UsageError> {
+        self.job_with(|options| change(&mut options.spec))
+    }
+
     /// The job of the command line, with changes.
-    pub(super) fn job(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
-        let mut options = self.options()?;
-        if let Some(workload) = options.spec.data.workload {
-            return phases::job(self, &workload, &change);
+    pub(super) fn job_with(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
+        let mut options = self.options.clone();
+        if let Some(workload) = &options.spec.data.workload {
+            return phases::job(self, workload, &change);
         }
         change(&mut options);
         let mut job = plans::job(options, self.persona)?;
@@ -251,6 +325,27 @@ impl ParsedArgs {
         }
         Ok(job)
     }
+}
+
+/// The options that were typed.
+fn options(
+    command: &Command,
+    args: &[OsString],
+    matches: &ArgMatches,
+    set: &Fields,
+    persona: Persona,
+) -> Result<Options, UsageError> {
+    let refused = |error| explained(error, command);
+    let mut options = Options::from_arg_matches(matches).map_err(refused)?;
+    if !set.is_empty() {
+        options.spec.set(set).map_err(|error| UsageError(format!("--set: {error}")))?;
+        options.spec.check_relations().map_err(refused)?;
+    }
+    let before = args.len().checked_sub(options.spec.command.len() + 1);
+    options.command_is_marked = before.is_some_and(|at| args[at] == "--");
+    options.spec.server.after_uri = OptionsAfterUri::from_matches(matches);
+    options.spec.dialect = persona.dialect;
+    Ok(options)
 }
 
 impl Options {

@@ -131,7 +131,7 @@ fn job_of(
         UsageError(at(why.options().map(OptionId::field).collect(), why))
     };
 
-    let mut options = typed.options()?;
+    let mut options = typed.options.clone();
     let mut values = settings.values();
     if phase.every_key {
         values.extend(FILL_EXCLUDES.map(|option| (option.key(), Value::Null)));
@@ -141,6 +141,7 @@ fn job_of(
         let named = options_in(&error);
         UsageError(at(named, explained(error, &typed.command).0.into()))
     })?;
+    typed.completions.iter().for_each(|complete| complete(&mut options.spec));
     change(&mut options);
     if options.spec.data.seed.is_none() {
         options.spec.data.seed = seed.map(Count);
@@ -277,7 +278,7 @@ fn located(
 
 /// The file that says what a command line says.
 pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
-    let options = typed.options()?;
+    let options = &typed.options;
     if options.spec.data.replay.is_some() {
         let why = "--print-workload: a workload file cannot name the file of --replay";
         return Err(UsageError(why.to_owned()));

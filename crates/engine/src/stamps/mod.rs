@@ -32,7 +32,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 impl KernelStamps {
     /// Sends bytes to a socket of its own until the kernel stamps them. If that is impossible or takes too
     /// long, replies go without stamps, which are counted.
-    #[must_use]
     pub fn begin() -> Self {
         Self { _ends: Self::try_begin().ok() }
     }

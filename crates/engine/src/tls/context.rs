@@ -94,7 +94,6 @@ impl TlsContext {
     /// Adds names for addresses. A connection to one of them asks for its name, and its certificate is
     /// checked for that name. An address without a name is checked as an IP address. `--sni` takes precedence
     /// over both.
-    #[must_use]
     pub fn knowing(mut self, names: impl IntoIterator<Item = (IpAddr, String)>) -> Self {
         self.names = self.names.iter().cloned().chain(names).collect();
         self
@@ -117,7 +116,6 @@ impl TlsContext {
     }
 
     /// Returns a warning if only the chain is checked and a certificate for another host was seen.
-    #[must_use]
     pub fn name_mismatch(&self) -> Option<String> {
         let rejected = self.rejected();
         (self.verify == Verify::Chain && rejected.wrong_name).then(|| {

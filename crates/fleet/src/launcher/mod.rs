@@ -74,13 +74,11 @@ fn built_in(on: &On) -> Option<&'static BuiltIn> {
 
 impl On {
     /// Returns the number of clients, if the settings give it.
-    #[must_use]
     pub fn count(&self) -> Option<u32> {
         built_in(self).and_then(|launcher| (launcher.check)(self).ok())
     }
 
     /// Returns whether all clients are on this machine.
-    #[must_use]
     pub fn is_here(&self) -> bool {
         self.launcher == local::NAME
     }

@@ -72,7 +72,6 @@ const REFRESH_PATIENCE: Patience =
     Patience { connect: Duration::from_millis(300), reply: Duration::from_millis(300) };
 
 /// Asks the first of these nodes that answers for the current topology; `None` if none does.
-#[must_use]
 pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
     nodes.iter().find_map(|node| discover(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok())
 }

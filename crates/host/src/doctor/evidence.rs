@@ -31,7 +31,6 @@ pub struct Evidence {
 
 impl Evidence {
     /// The evidence of a machine alone.
-    #[must_use]
     pub fn of_host(host: HostFacts, load: Load) -> Self {
         let none = "no server was asked";
         Self {
@@ -49,7 +48,6 @@ impl Evidence {
 
 impl Evidence {
     /// Returns the reason why the server could not be asked, if it could not.
-    #[must_use]
     pub fn unasked(&self) -> Option<&str> {
         let why = match &self.memcache {
             Some(memcache) => memcache.as_ref().err(),
@@ -101,7 +99,6 @@ pub enum ServerLocation {
 
 impl ServerLocation {
     /// Returns whether the server shares this machine.
-    #[must_use]
     pub fn is_here(&self) -> bool {
         matches!(self, Self::Unix | Self::Local)
     }
@@ -125,7 +122,6 @@ pub struct RoundTrips {
 
 impl RoundTrips {
     /// Figures of samples; `None` without any.
-    #[must_use]
     pub fn from_samples(mut samples: Vec<Duration>) -> Option<Self> {
         samples.sort();
         let at = |share: f64| {
@@ -282,7 +278,6 @@ pub struct Info {
 
 impl Info {
     /// Reads a text of `INFO`.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let fields = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
             let (name, value) = line.split_once(':')?;
@@ -336,7 +331,6 @@ impl Clients {
     /// Counts the lines of `CLIENT LIST`. `own` is this client's `id`. `None` if no line is a client's: such
     /// a text is not the list, which always includes the client that asks.
     /// <https://redis.io/docs/latest/commands/client-list/> documents the flags.
-    #[must_use]
     pub fn parse(text: &str, own: Option<&str>) -> Option<Self> {
         let mut clients = Self::default();
         let mut listed = false;

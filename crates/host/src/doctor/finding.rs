@@ -47,7 +47,6 @@ pub struct Finding {
 
 impl Finding {
     /// Formats the finding as a warning about a test that followed it; unescaped.
-    #[must_use]
     pub fn of_test(&self) -> String {
         format!("{}: {} when the test began; see keystorm doctor", self.name, self.seen)
     }

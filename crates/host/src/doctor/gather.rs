@@ -78,7 +78,6 @@ fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence))
 }
 
 /// Locates a server. An address to which a socket can be bound here is this machine's.
-#[must_use]
 pub fn locate(address: &Address) -> ServerLocation {
     let ip = match address {
         Address::Unix(_) => return ServerLocation::Unix,
@@ -383,7 +382,6 @@ fn data_filesystem(dir: Option<&str>) -> Result<String, String> {
 
 /// Type of the mount of a path, according to a text of `/proc/mounts`. Of several mounts at one place the
 /// last is visible.
-#[must_use]
 pub fn filesystem_of(mounts: &str, path: &Path) -> Option<String> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);

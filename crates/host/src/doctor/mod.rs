@@ -18,7 +18,6 @@ pub use evidence::{
 pub use finding::{Area, Finding, Level};
 
 /// Runs all checks for which there is evidence, in the order of the table.
-#[must_use]
 pub fn examine(evidence: &Evidence) -> Vec<Finding> {
     CHECKS
         .iter()
@@ -30,7 +29,6 @@ pub fn examine(evidence: &Evidence) -> Vec<Finding> {
 /// Runs the checks that need only the facts of this machine and take no time: a run puts their warnings in
 /// its report. They cost [`HostFacts::read`], and [`running_beside`](crate::machine::running_beside) if that
 /// is to be judged.
-#[must_use]
 pub fn cheap(host: &HostFacts, load: &Load) -> Vec<Finding> {
     let evidence = Evidence::of_host(host.clone(), load.clone());
     CHECKS.iter().filter(|check| check.cheap).map(|check| check.finding(&evidence)).collect()

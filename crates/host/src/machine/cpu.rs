@@ -41,14 +41,12 @@ pub struct CpuFacts {
 const CPU_MAX: usize = 65_535;
 
 /// Parses `0-3,8`; malformed parts are ignored.
-#[must_use]
 pub fn cpu_list(text: &str) -> Vec<usize> {
     let ranges = text.trim().split(',').filter_map(cpu_range);
     ranges.flat_map(|range| *range.start()..=(*range.end()).min(CPU_MAX)).collect()
 }
 
 /// Parses a part of such a list, `8` or `0-3`; `None` if it is malformed.
-#[must_use]
 pub fn cpu_range(part: &str) -> Option<RangeInclusive<usize>> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)

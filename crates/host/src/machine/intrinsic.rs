@@ -57,7 +57,6 @@ pub struct Delays {
 impl Intrinsic {
     /// Keeps the calling thread busy for half of this time, and lets it wait for timers in the other half, at
     /// least a tenth of a second each.
-    #[must_use]
     pub fn measure(time: Duration) -> Self {
         let half = (time / 2).max(SHORTEST);
         let (times, delay_ns) = (cpu_times(), engine::run_delay_ns());

@@ -56,7 +56,6 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// Returns the difference to an earlier reading.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
             total: self.total.saturating_sub(earlier.total),
@@ -67,19 +66,16 @@ impl CpuTimes {
     }
 
     /// Stolen time as a share of all, 0 to 1.
-    #[must_use]
     pub fn steal_share(self) -> Option<f64> {
         (self.total > 0).then(|| self.steal as f64 / self.total as f64)
     }
 
     /// Seconds in which programs ran, without interrupts.
-    #[must_use]
     pub fn work_s(self) -> f64 {
         self.work as f64 / TICKS_PER_S
     }
 
     /// Share of time spent on work, 0 to 1, not counting stolen time.
-    #[must_use]
     pub fn busy_share(self) -> Option<f64> {
         let busy = self.total.saturating_sub(self.idle).saturating_sub(self.steal);
         (self.total > 0).then(|| busy as f64 / self.total as f64)
@@ -87,7 +83,6 @@ impl CpuTimes {
 }
 
 /// The CPU time of this machine, now.
-#[must_use]
 pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
@@ -98,7 +93,6 @@ const APART: Duration = Duration::from_millis(2);
 
 /// Runnable tasks beside the caller: the mean of [`LOOKS`] samples. Takes 20 ms in which the caller sleeps,
 /// so that its own work is not counted. `None` if the system does not report it.
-#[must_use]
 pub fn running_beside() -> Option<f64> {
     let mut others = 0;
     for _ in 0..LOOKS {

@@ -51,7 +51,6 @@ pub struct HostFacts {
 
 impl HostFacts {
     /// Reads the facts of this machine. Takes a few milliseconds without waiting.
-    #[must_use]
     pub fn read() -> Self {
         let mut facts = Self::read_from(Path::new("/"));
         let name = rustix::system::uname();
@@ -65,7 +64,6 @@ impl HostFacts {
     }
 
     /// Reads the facts from the files under `root`, which replaces `/`.
-    #[must_use]
     pub fn read_from(root: &Path) -> Self {
         let tree = Tree::new(root);
         let (open_files_soft, open_files_hard) = open_files(&tree);

@@ -10,7 +10,6 @@ use super::tree::Tree;
 /// Finds the interface for packets to this address, by the tables under `root`, which replaces `/`. `None` if
 /// no route is known. An address of this machine itself gives its interface, although such packets never
 /// reach it.
-#[must_use]
 pub fn interface_to(root: &Path, address: IpAddr) -> Option<String> {
     let tree = Tree::new(root);
     match address {

@@ -12,7 +12,6 @@ pub use probe::{log_in, probe};
 
 /// Returns whether a memcached of this version writes the reply to each `get` of a pipeline with a separate
 /// system call. Since 1.6.35 they leave together, like all other replies. `false` for a malformed version.
-#[must_use]
 pub fn answers_gets_singly(version: &str) -> bool {
     const TOGETHER: [u32; 3] = [1, 6, 35];
     let numbers = version.split(['.', '-', '_']).map_while(|part| part.parse().ok());

@@ -20,7 +20,6 @@ impl SpawnError {
     }
 
     /// Returns the last lines of the server's output, if there are any.
-    #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.log
     }

@@ -285,37 +285,31 @@ pub struct SpawnedServer {
 
 impl SpawnedServer {
     /// Returns the address on which it listens.
-    #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
     /// Returns the id of its process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.process.id()
     }
 
     /// Memory that it holds now, in bytes; `None` if the kernel does not report it.
-    #[must_use]
     pub fn resident_bytes(&self) -> Option<u64> {
         ServerProcess::new(self.pid()).resident_bytes()
     }
 
     /// Returns its program and arguments, with `***` for the passwords among them.
-    #[must_use]
     pub fn command_line(&self) -> &[String] {
         &self.command_line
     }
 
     /// `redis` or `valkey`; `None` if its arguments prevent an answer.
-    #[must_use]
     pub fn product(&self) -> Option<&str> {
         self.facts.product.as_deref()
     }
 
     /// Returns its version, such as `7.0.15`; `None` if its arguments prevent an answer.
-    #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.facts.version.as_deref()
     }

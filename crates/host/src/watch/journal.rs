@@ -104,7 +104,6 @@ pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
 }
 
 /// The commands in a reply to `SLOWLOG GET`, without possible secrets.
-#[must_use]
 pub fn slow_commands(reply: &Value) -> Vec<JournalEntry> {
     let all = reply.items().unwrap_or_default().iter();
     all.filter_map(|item| command(item, JournalKind::SlowCommand)).collect()

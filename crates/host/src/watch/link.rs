@@ -27,7 +27,6 @@ pub struct LinkUse {
 
 impl LinkUse {
     /// Returns how full the fuller direction was, 0 to 1.
-    #[must_use]
     pub fn share(&self) -> Option<f64> {
         let bits = self.sent_bytes.max(self.received_bytes) as f64 * 8.0;
         let carried = self.bits_per_s? as f64 * self.span_s;

@@ -118,7 +118,6 @@ impl<'a> Watch<'a> {
 
     /// Watches this machine and its link to a server only: the server is watched by others, or, for this reason, not at
     /// all.
-    #[must_use]
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
         let link_to = Some(server);
         Self {
@@ -135,33 +134,28 @@ impl<'a> Watch<'a> {
     }
 
     /// Leaves memory out of samples if `wanted`: a server may stop to free memory before it reports it.
-    #[must_use]
     pub fn without_memory(self, wanted: bool) -> Self {
         Self { without_memory: wanted, ..self }
     }
 
     /// Also reads the server's record of its slow moments, and samples this machine while load runs, if
     /// `wanted`.
-    #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }
     }
 
     /// Shares the servers' records of slow moments, and the state of this machine, while load runs.
-    #[must_use]
     pub fn telling(self, so_far: Option<WatchSoFar>) -> Self {
         Self { so_far, ..self }
     }
 
     /// Also reads execution times of commands, if `wanted`.
-    #[must_use]
     pub fn with_run_times(self, wanted: bool) -> Self {
         Self { run_times: wanted, ..self }
     }
 
     /// Makes the first reading. Takes some milliseconds a server, and at most as long as [`crate::probe`] for
     /// each command.
-    #[must_use]
     pub fn begin(&self) -> PendingWatch {
         self.so_far.iter().for_each(WatchSoFar::clear);
         let mut begun = PendingWatch {
@@ -207,7 +201,6 @@ impl<'a> Watch<'a> {
     }
 
     /// Makes the second reading, and returns the changes since the first.
-    #[must_use]
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));

@@ -22,19 +22,16 @@ pub struct ServerProcess {
 
 impl ServerProcess {
     /// The process described by a text of `INFO`; `None` if it runs elsewhere.
-    #[must_use]
     pub fn from_info(text: &str) -> Option<Self> {
         Some(Self { pid: local::find(&Info::parse(text))? })
     }
 
     /// The process of this number.
-    #[must_use]
     pub fn new(pid: u32) -> Self {
         Self { pid }
     }
 
     /// Memory that it holds now, without its children, in bytes; `None` if the kernel does not report it.
-    #[must_use]
     pub fn resident_bytes(self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         local::bytes(&status, "VmRSS:")
@@ -42,7 +39,6 @@ impl ServerProcess {
 
     /// Memory that it holds now, with pages no longer shared with its children because one side has written
     /// to them, in bytes; `None` if the kernel does not report it.
-    #[must_use]
     pub fn bytes_with_copies(self) -> Option<u64> {
         let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid)).ok()?;
         let copies = children.split_whitespace().filter_map(|child| {
@@ -56,7 +52,6 @@ impl ServerProcess {
 
     /// Returns whether its background threads, which free memory and close files, have just run or waited for
     /// a CPU. Takes some milliseconds.
-    #[must_use]
     pub fn works_in_background(self) -> bool {
         let before = self.background_ns();
         thread::sleep(WATCHED_FOR);

@@ -90,7 +90,6 @@ pub struct WatchSoFar(Arc<Mutex<WatchRecord>>);
 
 impl WatchSoFar {
     /// Returns a copy of the record.
-    #[must_use]
     pub fn record(&self) -> WatchRecord {
         self.lock().clone()
     }

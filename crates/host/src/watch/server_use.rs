@@ -168,7 +168,6 @@ pub enum BusyPart {
 
 impl ServerUse {
     /// Computes the busy share of the server during a load of `load_s` seconds. `None` if unknown.
-    #[must_use]
     pub fn busy(&self, load_s: f64) -> Option<ServerBusy> {
         if load_s <= 0.0 {
             return None;
@@ -207,7 +206,6 @@ impl ServerUse {
     }
 
     /// Seconds that the server spent executing commands, by its own count.
-    #[must_use]
     pub fn executing_s(&self) -> Option<f64> {
         // The time of a script or transaction holds that of the commands in it, which are counted
         // again by themselves.
@@ -221,7 +219,6 @@ impl ServerUse {
     }
 
     /// Value of a setting, if known.
-    #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         let found = self.settings.iter().find(|setting| setting.name == name);
         found.map(|setting| setting.value.as_str())

@@ -1,16 +1,17 @@
 //! `keystorm replay`: makes a plan from the first reading of a record, and runs it; also for `keystorm
 //! compare`.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Parser;
 use cli::console::diagnostics;
-use cli::experiment::{job, with_those_of_a_run, with_words};
+use cli::experiment::{with_those_of_a_run, with_words};
 use cli::front::{Front, command};
 use cli::job::{End, Intent, Job, UsageError};
 use cli::replay::{REFUSED, RecordOptions, recorded};
-use lab::TypedLine;
+use cli::run::ParsedArgs;
 use traffic::replay::{PrefillPlan, Scan, Speed, Traffic};
 use traffic::{Losses, Stamps};
 use workload::quantity::counted;
@@ -43,13 +44,21 @@ const EXAMPLE: &str = include_str!("../../help/replay.txt").trim_ascii_end();
 pub(crate) const FRONT: Front = Front {
     names: &["replay"],
     command: || with_those_of_a_run(command::<Options>(), &REFUSED.map(|(name, _)| name)),
-    parse: |args| with_words::<Options>(args, &REFUSED, |options, line, _| intent(options, line)),
+    parse: |args| {
+        with_words::<Options>(args, &REFUSED, |options, files, load, _| {
+            intent(options, files, load)
+        })
+    },
 };
 
 /// Returns what the options mean.
-fn intent(Options { record }: Options, line: TypedLine) -> Result<Intent, UsageError> {
-    let (record, line) = recorded("keystorm replay", record, line)?;
-    let job = job("keystorm replay", line.words())?;
+fn intent(
+    Options { record }: Options,
+    files: Vec<OsString>,
+    mut load: ParsedArgs,
+) -> Result<Intent, UsageError> {
+    let record = recorded("keystorm replay", record, files, &mut load)?;
+    let job = load.job(|_| ())?;
     let [_] = &job.plans[..] else {
         return Err(UsageError("a replay is one test".to_owned()));
     };

@@ -78,7 +78,7 @@ fn others_go_on_with_their_shares_where_that_is_asked_for() {
 #[test]
 fn a_client_that_is_stopped_is_lost_once_it_was_silent_for_long() {
     let server = Server::redis();
-    let running = running(&server, "--rps 300");
+    let running = running(&server, "");
     signal(children(running.pid())[2], Signal::STOP);
     let ran = running.wait().exits(1);
     assert!(

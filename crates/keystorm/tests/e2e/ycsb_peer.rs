@@ -30,8 +30,6 @@ pub(crate) fn client(check: &str, phase: &str, properties: &str) -> Option<(Stri
         return None;
     }
     let mut command = Command::new("java");
-    // It ends before it would pay off to compile it well, or to collect garbage in threads.
-    command.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
     command.arg("-cp").arg(jars.join("*")).args(["site.ycsb.Client", phase]);
     command.args(shell_words::split(properties).unwrap());
     let Ok(ran) = command.output() else {

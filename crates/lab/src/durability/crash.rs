@@ -57,7 +57,6 @@ impl Content {
 impl Crash {
     /// Holds a server's content against what it had acknowledged on each lane when it crashed, `at_ns` after load
     /// began, and against the numbers that a reader `saw` before that.
-    #[must_use]
     pub fn judge(lanes: &[LaneRecord], content: &Content, saw: &[u64], at_ns: u64) -> Self {
         let mut present = vec![Vec::new(); lanes.len()];
         let mut last = vec![0; lanes.len()];

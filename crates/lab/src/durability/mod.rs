@@ -66,7 +66,6 @@ pub struct SettingResult {
 
 impl Durability {
     /// Returns the targets that some setting misses, in words.
-    #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let lines = self.settings.iter().filter_map(|setting| {
             let clauses = self.targets.iter().filter_map(|target| target.missed(&setting.crashes));
@@ -79,32 +78,27 @@ impl Durability {
 
 impl SettingResult {
     /// Number of writes that all crashes together could have lost.
-    #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.crashes.iter().map(|crash| crash.acknowledged).sum()
     }
 
     /// Number of acknowledged writes that were lost.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.crashes.iter().map(|crash| crash.lost).sum()
     }
 
     /// Number of crashes that lost an acknowledged write.
-    #[must_use]
     pub fn lossy(&self) -> usize {
         self.crashes.iter().filter(|crash| crash.lost > 0).count()
     }
 
     /// The crash that lost the oldest write.
-    #[must_use]
     pub fn worst(&self) -> Option<&Crash> {
         let lossy = self.crashes.iter().filter(|crash| crash.lost > 0);
         lossy.max_by(|a, b| a.rpo_s.unwrap_or(0.0).total_cmp(&b.rpo_s.unwrap_or(0.0)))
     }
 
     /// Longest time in seconds without a successful write; `None` if there is none, or one crash was not survived.
-    #[must_use]
     pub fn longest_outage_s(&self) -> Option<f64> {
         let outages: Option<Vec<f64>> = self.crashes.iter().map(|crash| crash.rto_s).collect();
         outages?.into_iter().reduce(f64::max)
@@ -113,7 +107,6 @@ impl SettingResult {
 
 /// Greatest share of writes that crashes like these lose, at a confidence of 95 %, where none of `writes` was lost
 /// (the rule of three: Hanley and Lippman-Hand, 1983).
-#[must_use]
 pub fn greatest_share(writes: u64) -> f64 {
     -(0.05_f64.ln()) / (writes.max(1) as f64)
 }

@@ -32,7 +32,6 @@ pub struct Setting {
 
 impl Setting {
     /// The options of the server and the command after each write, for a table.
-    #[must_use]
     pub fn about(&self) -> String {
         let parts = [self.options.join(" "), self.wait.clone()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -59,7 +58,6 @@ pub enum CrashKind {
 
 impl CrashKind {
     /// Reads a word; what is no kind is a command.
-    #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
             "kill" => Self::Kill,
@@ -72,7 +70,6 @@ impl CrashKind {
     }
 
     /// The crash in a few words.
-    #[must_use]
     pub fn phrase(&self) -> String {
         let words = match self {
             Self::Kill => "kill -9 and restart",
@@ -86,13 +83,11 @@ impl CrashKind {
     }
 
     /// Returns whether a replica takes the server's place.
-    #[must_use]
     pub fn promotes(&self) -> bool {
         matches!(self, Self::Failover | Self::Stop | Self::Cut)
     }
 
     /// Names of the settings that are compared unless others are asked for.
-    #[must_use]
     pub fn usual_settings(&self) -> &'static [&'static str] {
         match self {
             Self::Kill | Self::Power => &["none", "everysec", "always"],

@@ -46,7 +46,6 @@ impl Target {
     }
 
     /// Returns the worst figure if it is not below the bound, in words.
-    #[must_use]
     pub fn missed(&self, crashes: &[Crash]) -> Option<String> {
         let figures = crashes.iter().map(|crash| match self.figure {
             Figure::Lost => crash.lost as f64,

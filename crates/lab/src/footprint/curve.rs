@@ -53,7 +53,6 @@ pub struct MemoryPoint {
 
 impl MemoryCurve {
     /// A curve without points.
-    #[must_use]
     pub fn new(server: String, policy: String) -> Self {
         let schema = SCHEMA.to_owned();
         Self { schema, complete: false, server, policy, points: Vec::new(), run: Runs::default() }

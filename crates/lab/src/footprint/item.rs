@@ -114,13 +114,11 @@ impl Item {
     }
 
     /// The key of this number.
-    #[must_use]
     pub fn key(number: u64) -> Vec<u8> {
         format!("foot:{number:011}").into_bytes()
     }
 
     /// Bytes that a user stores with a key: its name, values, members and field names.
-    #[must_use]
     pub fn payload_bytes(&self) -> u64 {
         let element = self.element(0).len() as u64;
         let field = match self.of {
@@ -146,7 +144,6 @@ impl Item {
     }
 
     /// Commands that store the key with this number.
-    #[must_use]
     pub fn commands(&self, number: u64) -> Vec<Words> {
         let key = Self::key(number);
         let word = |text: &str| text.as_bytes().to_vec();

@@ -78,14 +78,12 @@ pub struct FootprintRow {
 
 impl FootprintRow {
     /// A part of the bytes in bytes per key, over all starts.
-    #[must_use]
     pub fn mean(&self, part: impl Fn(&KeyBytes) -> Option<f64>) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.bytes_per_key.iter().map(part).collect();
         Mean::from_values(&values?)
     }
 
     /// Bytes of `used_memory` per key; for a memcached, of its chunk.
-    #[must_use]
     pub fn used(&self) -> Option<Mean> {
         self.mean(|bytes| Some(bytes.used))
     }
@@ -93,7 +91,6 @@ impl FootprintRow {
 
 impl Footprint {
     /// A document without rows.
-    #[must_use]
     pub fn new(servers: Vec<Server>, starts: u32) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -108,7 +105,6 @@ impl Footprint {
 }
 
 /// Keys of each fill: powers of two, so that doubling tables are equally full.
-#[must_use]
 pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
     let by_bytes = BYTES_OF_FILL.div_ceil(item.payload_bytes()) / FILLS[2];
     let by_count = if item.elements == 1 { KEYS_OF_ONE.min(by_bytes) } else { by_bytes };

@@ -33,13 +33,11 @@ pub struct Steadiness {
 
 impl Settling {
     /// Creates the state for a load over this many keys.
-    #[must_use]
     pub fn new(keys: u64) -> Self {
         Self { next: FIRST.max(keys / FIRST_OF_KEYS), ..Self::default() }
     }
 
     /// Requests of the next round; `None` if none is needed.
-    #[must_use]
     pub fn next(&self) -> Option<u64> {
         let still = match self.rounds[..] {
             [.., before, last] => before.is_alike(last, BY_CHANCE),
@@ -59,7 +57,6 @@ impl Settling {
 
     /// Compares the measured run with the last round; `None` if there was no round, or one of them had no
     /// lookups.
-    #[must_use]
     pub fn with(&self, measured: Lookups) -> Option<Steadiness> {
         let before = *self.rounds.last()?;
         let last = [before.found_share()?, measured.found_share()?];

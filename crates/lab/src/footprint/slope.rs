@@ -33,7 +33,6 @@ pub struct KeyBytes {
 
 impl KeyBytes {
     /// Slopes through readings; `None` for fewer than two different numbers of keys.
-    #[must_use]
     pub fn from_readings(readings: &[Reading]) -> Option<Self> {
         let of = |part: &dyn Fn(&Reading) -> Option<u64>| {
             let points: Option<Vec<(f64, f64)>> =

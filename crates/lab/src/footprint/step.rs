@@ -27,7 +27,6 @@ pub struct Growth {
 
 impl Growth {
     /// The item at a length.
-    #[must_use]
     pub fn at(&self, length: u32) -> Item {
         match self.axis {
             Axis::Elements => Item { elements: length, ..self.item },
@@ -36,7 +35,6 @@ impl Growth {
     }
 
     /// Describes the growth.
-    #[must_use]
     pub fn describe(&self) -> String {
         let Item { of, size, .. } = self.item;
         let name = Item { elements: 1, size: Some(1), of, expires: false }.to_string();
@@ -51,7 +49,6 @@ impl Growth {
 }
 
 /// All measured kinds of growth.
-#[must_use]
 pub fn growths() -> Vec<Growth> {
     let growth = |of, size, axis, settings| Growth {
         item: Item { of, elements: 1, size, expires: false },

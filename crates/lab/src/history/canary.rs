@@ -10,7 +10,6 @@ const BESIDE_MS: u64 = 3_600_000;
 /// Entries with each figure divided by that of the nearest canary entry with the same load. Entries are left
 /// out if they have no canary entry within an hour, or if that one did not complete. A disturbed canary entry
 /// marks its neighbour as disturbed.
-#[must_use]
 pub fn beside_canary(entries: &[Entry], canary: &[Entry]) -> Vec<Entry> {
     let nearest = |entry: &Entry| {
         let same = canary.iter().filter(|of| {

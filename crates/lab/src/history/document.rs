@@ -13,7 +13,6 @@ pub const SCHEMA: &str = "keystorm.history/1";
 const BASELINE_SCHEMA: &str = "keystorm.baseline/1";
 
 /// All series with their entries and steps.
-#[must_use]
 pub fn document(all: &[Series], disturbed: bool) -> Value {
     let series = all.iter().map(|series| {
         let steps = KEPT.into_iter().filter_map(|metric| {
@@ -77,7 +76,6 @@ fn of_step(step: &LevelStep, series: &Series) -> Value {
 }
 
 /// The findings about the newest runs as a document.
-#[must_use]
 pub fn judged(all: &[Judgement], gate: GateState, sentences: &[String]) -> Value {
     let tests = all.iter().map(|judgement| {
         json!({

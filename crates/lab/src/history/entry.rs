@@ -69,7 +69,6 @@ pub struct Entry {
 
 impl Entry {
     /// A figure; `None` if it is unknown.
-    #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.metric == metric.name())
     }
@@ -80,13 +79,11 @@ impl Entry {
     }
 
     /// Returns the start of the first run.
-    #[must_use]
     pub fn started(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.started_ms)
     }
 
     /// Returns the start of the first run as text: `2026-11-25 04:13`.
-    #[must_use]
     pub fn date(&self) -> String {
         let whole = report::wall_clock_rfc3339(self.started(), 0);
         whole.replacen('T', " ", 1).chars().take(16).collect()
@@ -173,7 +170,6 @@ fn figure(number: usize, runs: &[NoisyFigures]) -> Option<Figure> {
 
 /// Returns the reason why a run does not count in a history; `None` if it does. Noise is no reason: its
 /// possible effect is part of the run's interval.
-#[must_use]
 pub fn uncounted(run: &Run) -> Option<String> {
     match run.measurement.ending {
         Ending::Complete => missed_work(run),

@@ -33,7 +33,6 @@ pub struct FigureJudgement {
 
 impl FigureJudgement {
     /// Returns whether the finding is a change for the worse; `None` if there is no change.
-    #[must_use]
     pub fn is_worse(&self) -> Option<bool> {
         let ratio = match self.finding {
             Finding::LevelStep { ratio, .. } => ratio.ratio,
@@ -70,7 +69,6 @@ impl Judgement {
 
 /// Judges series by their last runs, each up to the last entry that `is_newest` accepts; a series without one
 /// is left out.
-#[must_use]
 pub fn judge(
     all: &[Series],
     is_newest: &dyn Fn(&Entry) -> bool,
@@ -176,7 +174,6 @@ fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
 }
 
 /// Decides the gate from the judgements.
-#[must_use]
 pub fn gate(judged: &[Judgement], terms: Terms<'_>) -> GateState {
     let allowed = terms.percent.map(|percent| percent / 100.0);
     let of = |figure: &FigureJudgement| match figure.finding {

@@ -28,7 +28,6 @@ pub struct Series {
 }
 
 /// The series of entries that are sorted by time, in the order of their first entries.
-#[must_use]
 pub fn series(entries: &[Entry], grouping: Grouping) -> Vec<Series> {
     let machine = |entry: &Entry| match grouping {
         Grouping::Machine => entry.machine.clone(),
@@ -107,21 +106,18 @@ fn differing_options(series: &Series, others: &[&Series]) -> Vec<String> {
 
 impl Series {
     /// The latest entry.
-    #[must_use]
     pub fn newest(&self) -> &Entry {
         &self.entries[self.entries.len() - 1]
     }
 
     /// The indices and values of the entries that count for a figure: complete ones that have it and, unless
     /// `disturbed` is set, in which the client did its work.
-    #[must_use]
     pub fn values(&self, metric: Metric, disturbed: bool) -> (Vec<usize>, Vec<f64>) {
         let all = self.entries.iter().enumerate().filter(|(_, entry)| entry.counts(disturbed));
         all.filter_map(|(at, entry)| Some((at, entry.figure(metric)?.mean))).unzip()
     }
 
     /// The steps of a figure over the whole series, with indices into its entries.
-    #[must_use]
     pub fn steps(&self, metric: Metric, disturbed: bool) -> Vec<LevelStep> {
         let (places, values) = self.values(metric, disturbed);
         let place = |at: usize| places.get(at).copied().unwrap_or(at);
@@ -140,7 +136,6 @@ impl Series {
 
     /// Returns the differences between two neighbouring entries other than figures, such as the server's
     /// version.
-    #[must_use]
     pub fn changes(&self, at: usize) -> Vec<String> {
         let Some((before, now)) =
             at.checked_sub(1).and_then(|b| self.entries.get(b).zip(self.entries.get(at)))

@@ -15,7 +15,6 @@ use crate::history::{
 const ROWS_MAX: usize = 100;
 
 /// Tabulates the newest run of each series, and the last step.
-#[must_use]
 pub fn table(all: &[Series], disturbed: bool) -> Table {
     let columns = ["test", "runs", "newest", "server", "requests/s", "p99 (ms)", "last step"];
     let mut table = Table::new(columns);
@@ -72,7 +71,6 @@ fn last_step(series: &Series, disturbed: bool) -> Option<(Metric, LevelStep)> {
 }
 
 /// The page of a history.
-#[must_use]
 pub fn page(all: &[Series], faults: &[Fault], disturbed: bool) -> Page {
     let runs: usize = all.iter().map(|series| series.entries.len()).sum();
     let mut page = Page { title: format!("{runs} runs of {} tests", all.len()), ..Page::default() };
@@ -222,7 +220,6 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
 }
 
 /// Tabulates the newest value, the expectation and the finding of each series and figure.
-#[must_use]
 pub fn judgement_table(all: &[Judgement]) -> Table {
     let mut table =
         Table::new(["test", "runs", "figure", "newest", "expected", "visible", "finding"]);
@@ -263,7 +260,6 @@ fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
 }
 
 /// Describes the outcome of the gate and its reasons, one sentence each.
-#[must_use]
 pub fn sentences(all: &[Judgement], terms: Terms<'_>) -> Vec<String> {
     let gate = gate(all, terms);
     let mut lines: Vec<String> = all.iter().flat_map(|of| reasons(of, terms)).collect();
@@ -402,7 +398,6 @@ fn off(figure: &FigureJudgement, name: &str, series: &Series) -> String {
 }
 
 /// The page of a judgement.
-#[must_use]
 pub fn judgement_page(all: &[Judgement], terms: Terms<'_>) -> Page {
     let (tone, headline) = match gate(all, terms) {
         GateState::Passed => (Tone::Good, "As before"),

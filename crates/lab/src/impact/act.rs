@@ -86,7 +86,6 @@ pub struct Condition<'t> {
 
 impl<'t> Condition<'t> {
     /// Parses `field:value` or `field:>number`.
-    #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (field, wanted) = text.split_once(':')?;
         let is_valid = wanted.strip_prefix('>').is_none_or(|number| number.parse::<f64>().is_ok());
@@ -94,7 +93,6 @@ impl<'t> Condition<'t> {
     }
 
     /// Returns whether a value meets the condition.
-    #[must_use]
     pub fn holds(&self, value: &str) -> bool {
         match self.wanted.strip_prefix('>') {
             Some(bound) => match (value.parse::<f64>(), bound.parse::<f64>()) {

@@ -18,7 +18,6 @@ pub enum Treatment {
 
 impl Treatment {
     /// Returns the sent share of a kind, relative to the mix.
-    #[must_use]
     pub fn share_of(self, kind: usize) -> f64 {
         match self {
             Self::Thinned(at) if at == kind => 0.5,
@@ -43,7 +42,6 @@ pub struct Segment {
 const WHOLE: usize = 2;
 
 /// A block at full speed: the whole mix, and each kind left out.
-#[must_use]
 pub fn closed_block(block: usize, kinds: usize, seed: u64) -> Vec<Segment> {
     let whole = std::iter::once(Treatment::Whole);
     let treatments = whole.chain((0..kinds).map(Treatment::Without));
@@ -52,7 +50,6 @@ pub fn closed_block(block: usize, kinds: usize, seed: u64) -> Vec<Segment> {
 }
 
 /// A block at all loads: the whole mix, and each kind thinned and left out, in random order.
-#[must_use]
 pub fn open_block(block: usize, kinds: usize, levels: usize, seed: u64) -> Vec<Segment> {
     let whole = std::iter::repeat_n(Treatment::Whole, WHOLE);
     let changed = (0..kinds).flat_map(|kind| [Treatment::Thinned(kind), Treatment::Without(kind)]);
@@ -75,7 +72,6 @@ fn shuffled(mut segments: Vec<Segment>, seed: u64) -> Vec<Segment> {
 }
 
 /// The share of each kind in a mix.
-#[must_use]
 pub fn shares(mix: &Mix) -> Vec<f64> {
     let sum: f64 = mix.operations.iter().map(|operation| f64::from(operation.weight)).sum();
     mix.operations.iter().map(|operation| f64::from(operation.weight) / sum).collect()

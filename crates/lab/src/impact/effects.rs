@@ -31,7 +31,6 @@ pub struct MixRecord {
 
 impl MixRecord {
     /// The mix of a plan, without segments.
-    #[must_use]
     pub fn new(plan: &Plan, loads: Vec<f64>) -> Self {
         let kinds = plan.mix.as_ref().map_or_else(Vec::new, |mix| {
             let named = mix.operations.iter().zip(design::shares(mix));
@@ -136,7 +135,6 @@ fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Optio
 
 impl Effects {
     /// Estimates the effects, and the cost of each kind to each other at each load.
-    #[must_use]
     pub fn estimate(
         kinds: &[RequestKind],
         loads: &[f64],

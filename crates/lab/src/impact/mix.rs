@@ -40,7 +40,6 @@ pub struct SegmentResult {
 
 impl SegmentResult {
     /// Takes the result from a run. `kinds` is the number of kinds in the whole mix.
-    #[must_use]
     pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
         let summary = Summary::from_run(run);
         let mut p99_ms = vec![None; kinds];
@@ -63,7 +62,6 @@ impl SegmentResult {
     }
 
     /// Returns whether the segment counts.
-    #[must_use]
     pub fn is_valid(&self) -> bool {
         self.void.is_none()
     }

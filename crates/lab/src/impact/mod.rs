@@ -112,7 +112,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// The outcome in words for people, and the reason why it has no price.
-    #[must_use]
     pub fn words(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Measured => ("measured", None),
@@ -124,13 +123,11 @@ impl Outcome {
 
 impl Price {
     /// Returns whether there is a price.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         self.outcome == Outcome::Measured
     }
 
     /// Returns how much more memory the server held than before, in bytes.
-    #[must_use]
     pub fn memory_more(&self) -> Option<u64> {
         Some(self.memory_peak?.saturating_sub(self.memory_before?))
     }
@@ -143,7 +140,6 @@ impl Price {
 
 impl Impact {
     /// A list without prices.
-    #[must_use]
     pub fn new(server: String) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -173,13 +169,11 @@ impl Impact {
     }
 
     /// The bound of latency in the target, in nanoseconds.
-    #[must_use]
     pub fn target_ns(&self) -> Option<f64> {
         self.slo.as_ref()?.latency().map(|clause| clause.below)
     }
 
     /// Returns whether every act was played, or every segment run.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }

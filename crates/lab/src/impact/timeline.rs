@@ -30,7 +30,6 @@ const CALM: usize = 4;
 
 impl Price {
     /// The price of an act, read off the timeline of the load beside it. `target_ns` is the target's bound.
-    #[must_use]
     pub fn of_act(played: &ActRecord, measurement: &Measurement, target_ns: Option<f64>) -> Self {
         let timeline = &measurement.timeline;
         let interval_s = timeline.interval_ns as f64 / 1e9;

@@ -33,7 +33,6 @@ pub struct Change {
 impl Difference {
     /// The difference by the starts that both servers have had, of which each is compared with its own; `None` without
     /// any. An increase beyond `threshold` per cent is too much, if that is given.
-    #[must_use]
     pub fn between(old: &[Counts], new: &[Counts], threshold: Option<f64>) -> Option<Self> {
         let starts = old.len().min(new.len());
         let (old, new) = (&old[..starts], &new[..starts]);
@@ -67,7 +66,6 @@ fn changes(old: &[Counts], new: &[Counts]) -> Vec<Change> {
 impl Profile {
     /// Returns the result of `--fail-on-regression`, with the tests that are surely worse than allowed or, if there are
     /// none, of which it is not known; `None` without the option.
-    #[must_use]
     pub fn gate(&self) -> Option<(GateState, Vec<&str>)> {
         let threshold = self.threshold?;
         let judged: Vec<_> = self.tests.iter().map(|test| test.difference.as_ref()).collect();

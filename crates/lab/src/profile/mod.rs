@@ -135,7 +135,6 @@ impl Figure {
 
 /// Counts of each request by one start: the slope between the threads' counts of runs of two lengths, `requests` apart.
 /// `None` where the longer one has not more instructions.
-#[must_use]
 pub fn slope(short: &[Counts], long: &[Counts], requests: f64) -> Option<Counts> {
     let none = Counts::default();
     let threads = long.iter().zip(short.iter().chain(std::iter::repeat(&none)));
@@ -153,7 +152,6 @@ pub fn slope(short: &[Counts], long: &[Counts], requests: f64) -> Option<Counts>
 
 impl Work {
     /// The work of a server by these starts; `None` without any.
-    #[must_use]
     pub fn from_starts(starts: &[Counts]) -> Option<Self> {
         let figure = |of: fn(&Counts) -> Option<f64>| {
             Figure::from_values(starts.iter().map(of).collect::<Option<_>>()?)
@@ -178,7 +176,6 @@ impl Work {
 
 /// Takes off what vectorised functions of libc need more where strings lie badly in memory, which differs from start to
 /// start: each call of them counts with the least that one took in any of these starts with as many calls.
-#[must_use]
 pub fn aligned(starts: &[Counts]) -> Vec<Counts> {
     let group = |name: &str, calls: f64| (name.to_owned(), (calls / CALLS_MIN).round() as u64);
     let mut least: BTreeMap<(String, u64), f64> = BTreeMap::new();

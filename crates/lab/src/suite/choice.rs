@@ -21,14 +21,12 @@ pub struct Choice {
 
 impl Choice {
     /// Returns whether all specs match.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         let Self { groups, commands, priority, name } = self;
         groups.is_empty() && commands.is_empty() && priority.is_none() && name.is_none()
     }
 
     /// Returns whether a spec matches.
-    #[must_use]
     pub fn takes(&self, spec: &Spec) -> bool {
         let of = |wanted: &[String], has: &[String]| {
             wanted.is_empty() || wanted.iter().any(|one| has.contains(&one.to_lowercase()))

@@ -76,7 +76,6 @@ pub struct SuiteComparison {
 impl SuiteComparison {
     /// Compares by [`Metric::ServerCpu`], or by throughput; `threshold` is the share by which the second may
     /// be worse.
-    #[must_use]
     pub fn new(
         names: [String; 2],
         before: &Suite,
@@ -141,13 +140,11 @@ impl SuiteComparison {
     }
 
     /// Returns whether a spec is worse than allowed.
-    #[must_use]
     pub fn regressed(&self) -> bool {
         self.rows.iter().any(|row| row.worse)
     }
 
     /// Returns whether the runs leave open for a spec whether it is worse than allowed.
-    #[must_use]
     pub fn undecided(&self) -> bool {
         self.rows.is_empty() || self.lacks || self.open().next().is_some()
     }
@@ -211,13 +208,11 @@ impl ComparedFigure {
 
 impl Difference {
     /// Returns whether more requests fail in the second.
-    #[must_use]
     pub fn fails_more(&self) -> bool {
         self.failed[1] > self.failed[0] + FAILURES_MAX
     }
 
     /// Returns whether the second is slower, or fails more.
-    #[must_use]
     pub fn is_slower(&self) -> bool {
         self.fails_more()
             || match self.by.better() {

@@ -68,7 +68,6 @@ pub struct Entry {
 
 impl Entry {
     /// Creates the entry of a spec without measurements.
-    #[must_use]
     pub fn new(spec: &Spec) -> Self {
         Self {
             name: spec.name.clone(),
@@ -79,19 +78,16 @@ impl Entry {
     }
 
     /// Requests per second, in each round.
-    #[must_use]
     pub fn rates(&self) -> Vec<f64> {
         self.figures.iter().map(|figures| figures.throughput_rps).collect()
     }
 
     /// First group of the spec, in which tables list it.
-    #[must_use]
     pub fn group(&self) -> &str {
         self.groups.first().map_or("other", String::as_str)
     }
 
     /// The round with median throughput.
-    #[must_use]
     pub fn median(&self) -> Option<(usize, &Figures)> {
         let mut order: Vec<(usize, &Figures)> = self.figures.iter().enumerate().collect();
         order.sort_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
@@ -101,7 +97,6 @@ impl Entry {
 
 impl Suite {
     /// A suite without results.
-    #[must_use]
     pub fn new(server: String, rounds: u32, specs: &[Spec]) -> Self {
         let schema = SCHEMA.to_owned();
         let specs = specs.iter().map(Entry::new).collect();
@@ -129,13 +124,11 @@ impl Suite {
     }
 
     /// Returns whether every spec has been measured or skipped.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }
 
     /// Returns whether a document claims to be a suite.
-    #[must_use]
     pub fn is_saved(text: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Head {

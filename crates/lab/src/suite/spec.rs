@@ -115,7 +115,6 @@ impl Spec {
     }
 
     /// Commands that it sends or requires, in lower case, without repetition.
-    #[must_use]
     pub fn needs(&self) -> Vec<String> {
         let tools = self.clients.iter().chain(&self.preload.tool);
         let init = self.preload.init.iter().filter_map(|init| match init {

@@ -28,7 +28,6 @@ pub(super) type Pair = (usize, usize);
 
 impl Machine {
     /// Takes the facts of the machine. `siblings` returns the CPUs that are threads of one core with a CPU.
-    #[must_use]
     pub fn new(host: &HostFacts, siblings: impl Fn(usize) -> Vec<usize>) -> Self {
         let allowed = host.cpu.allowed.as_deref().map(cpu_list);
         let cpus: Vec<usize> = allowed

@@ -69,25 +69,21 @@ pub struct StepResult {
 
 impl StepResult {
     /// Sum of the requests per second of all its runs.
-    #[must_use]
     pub fn throughput_rps(&self) -> f64 {
         self.figures.iter().map(|run| run.throughput_rps).sum()
     }
 
     /// Sum of the bytes per second of all its runs.
-    #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.figures.iter().map(|run| run.bytes_per_s).sum()
     }
 
     /// The run with the greatest 99th percentile, which represents all.
-    #[must_use]
     pub fn slowest(&self) -> Option<&Figures> {
         self.figures.iter().max_by_key(|run| run.p99_ns)
     }
 
     /// Returns the number of the slowest run among the tests of `run`.
-    #[must_use]
     pub fn slowest_test(&self) -> Option<usize> {
         let numbered = self.tests.iter().zip(&self.figures);
         numbered.max_by_key(|(_, run)| run.p99_ns).map(|(number, _)| *number)
@@ -96,7 +92,6 @@ impl StepResult {
 
 impl Survey {
     /// A survey without chapters.
-    #[must_use]
     pub fn new(quick: bool, seconds_each: f64) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -158,14 +153,12 @@ impl Survey {
     }
 
     /// Number of requests in the last point of the current chapter; 0 without one.
-    #[must_use]
     pub fn requests_of_last(&self) -> u64 {
         let last = self.chapters.last().and_then(|chapter| chapter.points.last());
         last.map_or(0, |point| point.figures.iter().map(|run| run.requests).sum())
     }
 
     /// Returns whether every chapter has been measured as planned.
-    #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }

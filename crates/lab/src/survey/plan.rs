@@ -1,4 +1,4 @@
-//! Plan of a survey: chapters of steps, each an ordinary command line.
+//! Plan of a survey: chapters of steps, each with its load.
 //!
 //! The chapters follow Redis's own page "How fast is Redis?"
 //! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>), measured anew.
@@ -7,18 +7,18 @@
 mod memcached;
 mod suite;
 
-use std::ffi::OsString;
+use std::time::Duration;
 
-use naming::{RATE, SERVER_CPUS};
+use spec::values::{Count, Cpus, Seconds};
+use spec::{DeliveryOptions, KeyRange, LoadSpec, Rate, Size};
 
 use super::Machine;
-use crate::words::{TypedLine, TypedOption};
 
 /// Request for a survey: its scope, and the server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SurveySpec {
-    /// Options that name the server and log in, and others common to all runs.
-    pub server: TypedLine,
+    /// Common part of all loads: the server, and the options of the command line.
+    pub server: LoadSpec,
     /// Set if the server is started for the survey, and so may be started in other ways too.
     pub spawned: bool,
     /// Set if the server is reached over a unix socket.
@@ -52,7 +52,7 @@ pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
 pub const PLACEMENT: &str = "placement";
 
 /// All measurements of a survey.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SurveyPlan {
     /// The chapters, in order.
     pub chapters: Vec<Chapter>,
@@ -63,7 +63,7 @@ pub struct SurveyPlan {
 }
 
 /// Question of a survey.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Chapter {
     /// Name for programs.
     pub key: &'static str,
@@ -71,8 +71,8 @@ pub struct Chapter {
     pub title: &'static str,
     /// Text to know for reading the figures.
     pub text: String,
-    /// A command line that comes first and is not measured.
-    pub fill: Option<Vec<OsString>>,
+    /// A load that comes first and is not measured.
+    pub fill: Option<LoadSpec>,
     /// Steps to measure.
     pub steps: Vec<SurveyStep>,
     /// Steps left out, with the reasons.
@@ -80,7 +80,7 @@ pub struct Chapter {
 }
 
 /// Run, or several at once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SurveyStep {
     /// Label, different from step to step, such as `1000`; empty for the test's title.
     pub label: String,
@@ -88,31 +88,28 @@ pub struct SurveyStep {
     pub series: String,
     /// Position on an axis of numbers.
     pub x: Option<f64>,
-    /// A command line for each run; the runs of one step are simultaneous.
-    pub lines: Vec<Vec<OsString>>,
+    /// A load for each run; the runs of one step are simultaneous.
+    pub loads: Vec<LoadSpec>,
     /// Set if its requests remove the filled elements; it then has as many as were filled.
     pub takes: bool,
 }
 
 impl SurveyStep {
-    fn new(label: impl Into<String>, series: impl Into<String>, line: Vec<OsString>) -> Self {
+    fn new(label: impl Into<String>, series: impl Into<String>, load: LoadSpec) -> Self {
         let (label, series) = (label.into(), series.into());
-        Self { label, series, x: None, lines: vec![line], takes: false }
+        Self { label, series, x: None, loads: vec![load], takes: false }
     }
 
-    /// Returns the command lines. A step that removes elements gets about as many requests as the previous
-    /// step, `requests`, so that it lasts about as long.
-    #[must_use]
-    pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
-        let mut lines = self.lines.clone();
-        if self.takes {
-            let count = OsString::from(requests.clamp(TAKEN_MIN, TAKEN_MAX).to_string());
-            let [n, r] = ["-n", "-r"].map(OsString::from);
-            lines
-                .iter_mut()
-                .for_each(|line| line.extend([n.clone(), count.clone(), r.clone(), count.clone()]));
+    /// Returns the loads. A step that removes elements gets about as many requests as the previous step,
+    /// `requests`, so that it lasts about as long.
+    pub fn loads_after(&self, requests: u64) -> Vec<LoadSpec> {
+        let mut loads = self.loads.clone();
+        for load in loads.iter_mut().filter(|_| self.takes) {
+            let count = requests.clamp(TAKEN_MIN, TAKEN_MAX);
+            load.load.requests = Some(Count(count));
+            load.data.key_range = Some(KeyRange(count));
         }
-        lines
+        loads
     }
 }
 
@@ -131,23 +128,22 @@ const TAKEN_MAX: u64 = 1_000_000;
 
 impl SurveyPlan {
     /// The survey of a machine and a server.
-    #[must_use]
     pub fn new(spec: &SurveySpec, machine: &Machine) -> Self {
         let connections = machine.connections_max(spec.unix, spec.clients_max);
         let make = |seconds| {
-            let lines = Lines { spec, seconds };
+            let loads = Loads { spec, seconds };
             vec![
-                lines.suite(),
-                lines.pipeline(),
-                lines.transport(),
-                lines.payload(),
-                lines.connections(connections),
-                lines.messages(),
-                lines.placement(machine),
-                lines.instances(machine),
+                loads.suite(),
+                loads.pipeline(),
+                loads.transport(),
+                loads.payload(),
+                loads.connections(connections),
+                loads.messages(),
+                loads.placement(machine),
+                loads.instances(machine),
             ]
             .into_iter()
-            .chain(spec.with_memcached.then(|| lines.memcached(machine)))
+            .chain(spec.with_memcached.then(|| loads.memcached(machine)))
             .collect::<Vec<Chapter>>()
         };
         let seconds = spec.seconds.unwrap_or_else(|| {
@@ -160,32 +156,36 @@ impl SurveyPlan {
     }
 }
 
-/// Writes command lines.
-struct Lines<'w> {
+/// Makes loads.
+struct Loads<'w> {
     spec: &'w SurveySpec,
     seconds: f64,
 }
 
-impl Lines<'_> {
-    /// Returns the command line of a run: the server's options, these words, and the length of the run.
-    fn run(&self, words: &str) -> Vec<OsString> {
-        self.line(&self.spec.server, &format!("{words} --duration {}", self.seconds))
+impl Loads<'_> {
+    /// Returns a load of the length of all, changed.
+    fn load(&self, change: impl FnOnce(&mut LoadSpec)) -> LoadSpec {
+        let mut load = self.spec.server.clone();
+        load.load.duration = Some(Seconds(Duration::from_secs_f64(self.seconds)));
+        change(&mut load);
+        load
     }
 
-    fn line(&self, server: &TypedLine, words: &str) -> Vec<OsString> {
-        let words = words.split_whitespace().map(OsString::from);
-        server.words().into_iter().chain(words).collect()
+    /// Returns the load of these tests at a pipeline depth, changed.
+    fn tests(&self, tests: &str, depth: i64, change: impl FnOnce(&mut LoadSpec)) -> LoadSpec {
+        self.load(|load| {
+            (load.data.tests, load.load.pipeline) = (Some(tests.to_owned()), Some(Count(depth)));
+            change(load);
+        })
     }
 
-    /// A separate server on one CPU of the pair, and a client on the other.
-    fn placed(&self, pair: Option<(usize, usize)>, words: &str) -> Vec<OsString> {
-        let mut server = self.spec.server.clone();
-        let mut words = format!("{words} --duration {}", self.seconds);
-        if let Some((server_cpu, client_cpu)) = pair {
-            server.options.push(TypedOption::new(SERVER_CPUS, server_cpu.to_string()));
-            words += &format!(" --cpus {client_cpu}");
+    /// A load with a separate server on one CPU of the pair, and a client on the other.
+    fn placed(&self, pair: Option<(usize, usize)>, mut load: LoadSpec) -> LoadSpec {
+        if let Some((server, client)) = pair {
+            load.server.server_cpus = Some(Cpus(vec![server]));
+            load.load.cpus = Some(Cpus(vec![client]));
         }
-        self.line(&server, &words)
+        load
     }
 
     fn pipeline(&self) -> Chapter {
@@ -196,10 +196,15 @@ impl Lines<'_> {
         for depth in [1, 16] {
             for test in tests {
                 let (label, series) = (test.to_uppercase(), format!("-P {depth}"));
-                steps.push(self.step(&label, &series, test, &format!("-P {depth} -r {keys}")));
+                let load =
+                    self.tests(test, depth, |load| load.data.key_range = Some(KeyRange(keys)));
+                steps.push(self.step(&label, &series, load));
             }
         }
-        let fill = format!("-t set -n {keys} -r {keys} --sequential -P 16");
+        let fill = self.tests("set", 16, |load| {
+            load.load.end_after(Some(Count(keys)), None);
+            (load.data.key_range, load.data.sequential) = (Some(KeyRange(keys)), true);
+        });
         Chapter {
             key: "pipeline",
             title: "With and without a pipeline",
@@ -208,7 +213,7 @@ impl Lines<'_> {
                  flight on each connection, and 16. Pipelining saves system calls on both ends.",
                 report::grouped(keys as f64)
             ),
-            fill: Some(self.line(&self.spec.server, &fill)),
+            fill: Some(fill),
             steps,
             left_out: vec![],
         }
@@ -233,16 +238,15 @@ impl Lines<'_> {
             return chapter;
         }
         let tests: &[&str] = if self.spec.quick { &["set"] } else { &["set", "get"] };
-        let mut unix = self.spec.server.clone();
-        unix.options.push(TypedOption { name: "--spawn-unix".into(), value: None });
-        for (name, server) in [("TCP", &self.spec.server), ("unix socket", &unix)] {
+        for (name, unix) in [("TCP", false), ("unix socket", true)] {
             for depth in [1, 16] {
                 for test in tests {
                     // Each step has a server of its own, which is empty.
-                    let fill = if *test == "get" { "--fill" } else { "" };
-                    let words = format!("-t {test} -P {depth} {fill} --duration {}", self.seconds);
+                    let load = self.tests(test, depth, |load| {
+                        (load.data.fill, load.server.spawn_unix) = (*test == "get", unix);
+                    });
                     let label = format!("{} -P {depth}", test.to_uppercase());
-                    chapter.steps.push(SurveyStep::new(label, name, self.line(server, &words)));
+                    chapter.steps.push(SurveyStep::new(label, name, load));
                 }
             }
         }
@@ -250,17 +254,19 @@ impl Lines<'_> {
     }
 
     fn payload(&self) -> Chapter {
-        let sizes: &[u64] =
+        let sizes: &[u32] =
             if self.spec.quick { &[10, 1000, 100_000] } else { &[10, 100, 1000, 10_000, 100_000] };
         let mut steps = Vec::new();
         for size in sizes {
             for test in ["set", "get"] {
                 // The keys of a cluster have a tag in each request; its SETs come first and write all of so few.
                 let fills = test == "get" && !self.has_tags();
-                let fill = if fills { "--fill" } else { "" };
-                let line = self.run(&format!("-t {test} -d {size} -r {LARGE_KEYS} {fill}"));
-                let step = SurveyStep::new(size.to_string(), test.to_uppercase(), line);
-                steps.push(SurveyStep { x: Some(*size as f64), ..step });
+                let load = self.tests(test, 1, |load| {
+                    load.data.size = Some(Size::Fixed(*size));
+                    (load.data.key_range, load.data.fill) = (Some(KeyRange(LARGE_KEYS)), fills);
+                });
+                let step = SurveyStep::new(size.to_string(), test.to_uppercase(), load);
+                steps.push(SurveyStep { x: Some(f64::from(*size)), ..step });
             }
         }
         Chapter {
@@ -290,8 +296,11 @@ impl Lines<'_> {
             counts.push(most);
         }
         let steps = counts.iter().map(|count| {
-            let line = self.run(&format!("-t get -c {count} -r {}", self.spec.keys));
-            SurveyStep { x: Some(*count as f64), ..SurveyStep::new(count.to_string(), "", line) }
+            let load = self.tests("get", 1, |load| {
+                load.load.connections = Some(Count(*count as u32));
+                load.data.key_range = Some(KeyRange(self.spec.keys));
+            });
+            SurveyStep { x: Some(*count as f64), ..SurveyStep::new(count.to_string(), "", load) }
         });
         Chapter {
             key: "connections",
@@ -308,20 +317,27 @@ impl Lines<'_> {
     }
 
     fn messages(&self) -> Chapter {
-        let steps = [
-            ("1 subscriber", "pubsub", "--channels 1 --subscribers 1"),
-            ("50 subscribers", "pubsub", "--channels 1 --subscribers 50"),
-            ("list, 10 receivers", "list", "--receivers 10"),
-            ("stream, group of 10", "stream", "--groups 1 --consumers 10"),
+        let steps: [(_, _, &[(&str, &str)]); 4] = [
+            ("1 subscriber", "pubsub", &[("channels", "1"), ("subscribers", "1")]),
+            ("50 subscribers", "pubsub", &[("channels", "1"), ("subscribers", "50")]),
+            ("list, 10 receivers", "list", &[("receivers", "10")]),
+            ("stream, group of 10", "stream", &[("groups", "1"), ("consumers", "10")]),
         ];
         let left_out =
             self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
         let steps = steps
             .into_iter()
             .filter(|(_, kind, _)| !self.spec.lacks.iter().any(|(lacking, _)| lacking == kind))
-            .map(|(label, kind, words)| {
-                let line = self.run(&format!("deliver {kind} {words} {RATE} {MESSAGES_PER_S}"));
-                SurveyStep::new(label, "", line)
+            .map(|(label, kind, options)| {
+                let options =
+                    options.iter().map(|(key, value)| ((*key).to_owned(), (*value).into()));
+                let receivers =
+                    DeliveryOptions { kind: kind.to_owned(), options: options.collect() };
+                let load = self.load(|load| {
+                    load.load.rate = Some(Rate::constant(f64::from(MESSAGES_PER_S)));
+                    load.delivery = Some(receivers);
+                });
+                SurveyStep::new(label, "", load)
             });
         Chapter {
             key: "messages",
@@ -361,15 +377,15 @@ impl Lines<'_> {
             ("two cores without a common cache", machine.two_caches(), "all share one"),
             ("two sockets", machine.two_nodes(), "this machine has one"),
         ];
-        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
+        let depths: &[i64] = if self.spec.quick { &[1] } else { &[1, 16] };
         for (label, pair, lack) in places {
             if pair.is_none() {
                 chapter.left_out.push(format!("Not possible on this machine: {label}; {lack}."));
                 continue;
             }
             for depth in depths {
-                let line = self.placed(pair, &format!("-t set -P {depth}"));
-                chapter.steps.push(SurveyStep::new(label, format!("-P {depth}"), line));
+                let load = self.placed(pair, self.tests("set", *depth, |_| ()));
+                chapter.steps.push(SurveyStep::new(label, format!("-P {depth}"), load));
             }
         }
         chapter
@@ -405,8 +421,9 @@ impl Lines<'_> {
         let pair = |n: usize| cores.map(|cpus| (cpus[2 * n], cpus[2 * n + 1]));
         for count in 1..=2 {
             let label = if count == 1 { "one instance" } else { "two instances" };
-            let lines = (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect();
-            chapter.steps.push(SurveyStep { lines, ..SurveyStep::new(label, "", vec![]) });
+            let load = |n| self.placed(pair(n), self.tests("set", 16, |_| ()));
+            let step = SurveyStep::new(label, "", load(0));
+            chapter.steps.push(SurveyStep { loads: (0..count).map(load).collect(), ..step });
         }
         chapter
     }

@@ -1,15 +1,16 @@
 //! Plans of surveys for different machines.
 
+use spec::Program;
+use spec::values::Threads;
+
 use super::*;
 
 fn spec(spawned: bool, quick: bool) -> SurveySpec {
-    let server = if spawned { "--spawn" } else { "-s" };
-    let value = (!spawned).then(|| "/run/s".into());
+    let mut server = LoadSpec::default();
+    server.server.spawn = spawned.then_some(Program(None));
+    server.server.socket = (!spawned).then(|| "/run/s".into());
     SurveySpec {
-        server: TypedLine {
-            options: vec![TypedOption { name: server.into(), value }],
-            rest: vec![],
-        },
+        server,
         spawned,
         unix: !spawned,
         memcached: false,
@@ -49,10 +50,8 @@ fn small() -> Machine {
 }
 
 fn texts(chapter: &Chapter) -> Vec<String> {
-    let lines = chapter.steps.iter().flat_map(|s| &s.lines);
-    lines
-        .map(|l| l.iter().map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
-        .collect()
+    let loads = chapter.steps.iter().flat_map(|step| &step.loads);
+    loads.map(|load| load.words().unwrap().join(" ")).collect()
 }
 
 fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {
@@ -65,14 +64,14 @@ fn a_large_machine_has_every_step() {
     assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.steps.is_empty()));
     let placed = texts(&chapter(&plan, "placement"));
     for cpus in [(0, 0), (0, 8), (0, 1), (0, 2), (0, 4)] {
-        let part = format!("--server-cpus={} ", cpus.0);
-        let client = format!(" --cpus {}", cpus.1);
-        let found = placed.iter().filter(|l| l.contains(&part) && l.ends_with(&client));
+        let part = format!("--server-cpus {} ", cpus.0);
+        let client = format!(" --cpus {} ", cpus.1);
+        let found = placed.iter().filter(|l| l.contains(&part) && l.contains(&client));
         assert_eq!(found.count(), 2, "{cpus:?} in {placed:#?}");
     }
     let instances = chapter(&plan, "instances");
-    assert_eq!(instances.steps[1].lines.len(), 2);
-    assert!(texts(&instances)[2].ends_with("--cpus 3"), "{:?}", texts(&instances));
+    assert_eq!(instances.steps[1].loads.len(), 2);
+    assert!(texts(&instances)[2].contains(" --cpus 3 "), "{:?}", texts(&instances));
 }
 
 #[test]
@@ -127,18 +126,18 @@ fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
 #[test]
 fn memcached_gets_the_same_load_on_the_same_cores() {
     let mut spec = SurveySpec { with_memcached: true, ..spec(true, false) };
-    spec.server.options.push(TypedOption::new("-a", "hunter2"));
-    spec.server.options.push(TypedOption::new("--threads", "2"));
+    spec.server.server.user = Some("hunter2".to_owned());
+    spec.server.load.threads = Some(Threads::Number(2));
     let plan = SurveyPlan::new(&spec, &small());
     let beside = chapter(&plan, "memcached");
     let lines = texts(&beside);
     assert_eq!(lines.len(), 8);
     for pair in lines.chunks(2) {
-        let of_memcached = pair[1].rsplit(" -t ").next().unwrap();
-        assert!(pair[0].replace(" --fill", "").ends_with(of_memcached), "{pair:?}");
+        let [of_redis, of_memcached] = [0, 1].map(|at| pair[at].split_once(" -P ").unwrap().1);
+        assert_eq!(of_redis.replace(" --fill", ""), of_memcached, "{pair:?}");
         assert!(pair[1].contains("--spawn=memcached") && !pair[1].contains("hunter2"), "{pair:?}");
-        assert!(pair.iter().all(|line| line.contains("--threads=2") && line.contains("--cpus 1")));
-        assert!(pair.iter().all(|line| line.contains("--server-cpus=0")), "{pair:?}");
+        assert!(pair.iter().all(|line| line.contains("--threads 2") && line.contains("--cpus 1")));
+        assert!(pair.iter().all(|line| line.contains("--server-cpus 0")), "{pair:?}");
     }
     spec.spawned = false;
     let given = chapter(&SurveyPlan::new(&spec, &small()), "memcached");
@@ -176,15 +175,14 @@ fn what_a_step_reads_is_there() {
     let suite = chapter(&SurveyPlan::new(&spec(true, false), &large()), "suite");
     let pop = suite.steps.iter().find(|step| step.takes).unwrap();
     let counts = |requests| {
-        let line = pop.lines_after(requests).remove(0).into_iter();
-        let words: Vec<String> = line.map(|word| word.into_string().unwrap()).collect();
-        words[words.len() - 4..].join(" ")
+        let load = pop.loads_after(requests).remove(0);
+        (load.load.requests.unwrap().0, load.data.key_range.unwrap().0)
     };
-    assert_eq!(counts(123_456), "-n 123456 -r 123456", "as many as there are");
-    assert_eq!(counts(0), "-n 1000 -r 1000");
-    assert_eq!(counts(u64::MAX), "-n 1000000 -r 1000000");
+    assert_eq!(counts(123_456), (123_456, 123_456), "as many as there are");
+    assert_eq!(counts(0), (1000, 1000));
+    assert_eq!(counts(u64::MAX), (1_000_000, 1_000_000));
     let mut of_cluster = spec(false, false);
-    of_cluster.server.options.push(TypedOption { name: "--cluster".into(), value: None });
+    of_cluster.server.server.cluster = true;
     let suite = chapter(&SurveyPlan::new(&of_cluster, &large()), "suite");
     assert!(suite.steps.iter().all(|step| !step.takes));
     assert_eq!(suite.left_out.len(), 2, "{:?}", suite.left_out);

@@ -20,7 +20,6 @@ impl Side {
 
 impl ComparisonTerms {
     /// Returns the terms common to both sides, by name.
-    #[must_use]
     pub fn equal(&self) -> Vec<(String, String)> {
         let Some(Test { load, .. }) = self.tests.first() else { return Vec::new() };
         let counted = |n: u64, one: &str, many: &str| match n {

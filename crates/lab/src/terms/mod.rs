@@ -32,7 +32,6 @@ pub struct Pins {
 impl Pins {
     /// Pins to the cores of a machine: one for the server, the others for the client. `None` for a single
     /// core.
-    #[must_use]
     pub fn from_machine(machine: &Machine) -> Option<Self> {
         let placement = CpuPlacement::new(machine, 1);
         let description = placement.describe();
@@ -62,7 +61,6 @@ pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
 
 /// A server started alike for comparisons on equal terms: one thread for requests, the same memory, nothing
 /// on disk. A given server is left as it is.
-#[must_use]
 pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
     let depth =
         u64::from(load.load.concurrency.pipeline_depth).saturating_mul(load.sequence.len() as u64);

@@ -20,7 +20,6 @@ impl TermKind {
     pub const ALL: [Self; 4] = [Self::Core, Self::Machine, Self::Latency, Self::MultiGet];
 
     /// The name on command lines and in documents.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Core => "core",

@@ -31,7 +31,6 @@ const PARTS: [(&str, Part); 4] = [
 
 impl Footprint {
     /// The table of `bytes_per_key`.
-    #[must_use]
     pub fn table(&self) -> Table {
         let several = self.servers.len() > 1;
         let mut columns = vec!["key"];
@@ -68,7 +67,6 @@ impl Footprint {
     }
 
     /// Returns the omissions, a line for each reason.
-    #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
         for row in &self.rows {
@@ -90,7 +88,6 @@ impl Footprint {
     }
 
     /// The table of steps.
-    #[must_use]
     pub fn steps_table(&self) -> Table {
         let several = self.servers.len() > 1;
         let mut columns = vec!["what grows"];
@@ -116,7 +113,6 @@ impl Footprint {
     }
 
     /// Returns the explanations for the table.
-    #[must_use]
     pub fn method(&self) -> String {
         let starts = match self.starts {
             1 => "one start of the server".to_owned(),
@@ -155,7 +151,6 @@ impl Footprint {
     }
 
     /// The answer in a sentence, for the first string, or for the first item.
-    #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let measured = || self.rows.iter().filter(|row| row.used().is_some());
         let row = measured().find(|row| row.item == "string:100").or_else(|| measured().next())?;

@@ -18,7 +18,6 @@ const JUDGED: &str = "Before each measurement, the load runs as fast as it goes,
 
 impl MemoryCurve {
     /// The table, with a row for each limit.
-    #[must_use]
     pub fn table(&self) -> Table {
         let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
         let columns = ["maxmemory", "hit ratio", "misses/s", "evicted keys"].map(str::to_owned);
@@ -38,7 +37,6 @@ impl MemoryCurve {
     }
 
     /// Hit ratio, misses and latency by the limit: together, then misses and latency in their own units.
-    #[must_use]
     pub fn charts(&self) -> Vec<Chart> {
         let misses = |point: &MemoryPoint| Some(point.misses_per_s);
         let tail = |point: &MemoryPoint| Some(point.figures.p99_ns as f64);
@@ -95,7 +93,6 @@ impl MemoryCurve {
     }
 
     /// Verdict on the benefit of more memory, in a sentence.
-    #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let rows = self.points.iter().map(|point| {
             let missed = point.hit_ratio.map_or(0.0, |ratio| (1.0 - ratio) * 100.0);
@@ -121,7 +118,6 @@ impl MemoryCurve {
     }
 
     /// Hit ratios that were not steady when measured, a sentence each.
-    #[must_use]
     pub fn moving(&self) -> Vec<String> {
         let reasons = self.points.iter().filter_map(|point| {
             let Steadiness { still, last: [before, after], requests } = point.settled?;

@@ -22,7 +22,6 @@ const NAMELESS: &str = "its functions have no names, and are shown by library; b
 
 impl Profile {
     /// The table of tests.
-    #[must_use]
     pub fn table(&self) -> Table {
         let mut table = Table::new([
             "test",

@@ -45,7 +45,6 @@ impl RateSearch {
     }
 
     /// The curve around the found rate, as a table.
-    #[must_use]
     pub fn curve_table(&self) -> Table {
         self.trial_table(Phase::Curve)
     }
@@ -87,7 +86,6 @@ impl RateSearch {
     }
 
     /// Latency against rate.
-    #[must_use]
     pub fn chart(&self) -> Chart {
         let line = |name: &str, value: fn(&Trial) -> f64| {
             let points = self.trials_of(Phase::Curve).map(|trial| {

@@ -12,7 +12,6 @@ use crate::{Document, Findings};
 
 impl Suite {
     /// Groups in the order of their first specs.
-    #[must_use]
     pub fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();
         for entry in &self.specs {
@@ -24,7 +23,6 @@ impl Suite {
     }
 
     /// The table of measured specs; of one group, if one is named.
-    #[must_use]
     pub fn table(&self, group: Option<&str>) -> Table {
         let mut columns = vec!["spec".to_owned()];
         let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
@@ -44,7 +42,6 @@ impl Suite {
     }
 
     /// Returns the omissions with their reasons, one line each.
-    #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let lines = self.specs.iter().filter_map(|entry| {
             let failed = entry.failure.as_ref().map(|why| format!("failed: {why}"));
@@ -55,7 +52,6 @@ impl Suite {
     }
 
     /// Returns the remarks on the specs, one line each.
-    #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let lines = self.specs.iter().flat_map(|entry| {
             let lines = entry.remarks.iter().map(|remark| format!("{}: {remark}", entry.name));
@@ -65,7 +61,6 @@ impl Suite {
     }
 
     /// Counts the specs that were measured, skipped and failed, in a sentence.
-    #[must_use]
     pub fn count(&self) -> String {
         let measured = self.specs.iter().filter(|entry| !entry.figures.is_empty()).count();
         let skipped = self.specs.iter().filter(|entry| entry.skipped.is_some()).count();
@@ -199,7 +194,6 @@ fn bytes_per_key(entry: &Entry) -> String {
 
 impl SuiteComparison {
     /// The table, with differences on top.
-    #[must_use]
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
         let columns = [
@@ -245,7 +239,6 @@ impl SuiteComparison {
     }
 
     /// The answer in a sentence.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         let changed: Vec<&Difference> = self.rows.iter().filter(|row| row.differs).collect();
         let (slower, faster): (Vec<&Difference>, Vec<&Difference>) =
@@ -301,7 +294,6 @@ impl SuiteComparison {
     }
 
     /// Blocks for a terminal.
-    #[must_use]
     pub fn shown(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Verdict(self.verdict())];
         blocks.extend(self.section().blocks);
@@ -309,7 +301,6 @@ impl SuiteComparison {
     }
 
     /// Returns the comparison's part of a page.
-    #[must_use]
     pub fn section(&self) -> Section {
         let mut blocks = vec![Block::Table(self.table())];
         blocks.extend(self.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone())));
@@ -317,7 +308,6 @@ impl SuiteComparison {
     }
 
     /// A separate page.
-    #[must_use]
     pub fn page(&self, command_line: &str) -> Page {
         Page {
             title: format!("Suites: {} against {}", self.names[1], self.names[0]),

@@ -13,7 +13,6 @@ const HOLDS: f64 = 0.75;
 
 impl ChapterResult {
     /// The table of a chapter.
-    #[must_use]
     pub fn table(&self) -> Table {
         let series = self.points.iter().any(|point| !point.series.is_empty());
         let first = match self.key.as_str() {
@@ -56,7 +55,6 @@ impl ChapterResult {
     }
 
     /// The charts of a chapter.
-    #[must_use]
     pub fn charts(&self) -> Vec<Chart> {
         if self.points.iter().all(|point| point.figures.is_empty()) {
             return Vec::new();
@@ -140,7 +138,6 @@ impl ChapterResult {
     }
 
     /// Returns conclusions from the figures, in a sentence or two.
-    #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let runs = || self.points.iter().filter_map(StepResult::slowest);
         if let Some((cause, count)) = disturbed(runs()) {
@@ -211,7 +208,6 @@ impl Survey {
     }
 
     /// Returns the question of the survey about its server.
-    #[must_use]
     pub fn title(&self) -> String {
         let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {
             let product = report::page::runs::product(run);
@@ -235,7 +231,6 @@ impl Survey {
     }
 
     /// The answer in a few figures.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
         let figure = |key: &str, series: &str, label: &str| {

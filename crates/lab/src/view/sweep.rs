@@ -10,7 +10,7 @@ use super::axis::described;
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::figures::{Figures, disturbed, limited_by};
-use crate::grid::Axis;
+use crate::sweep::Axis;
 use crate::sweep::{Sweep, SweepRow};
 use crate::{Document, Findings};
 
@@ -27,7 +27,6 @@ type ChartedValue = fn(&SweepRow) -> Option<(f64, Option<(f64, f64)>)>;
 
 impl Sweep {
     /// The table, with a row for each point and test.
-    #[must_use]
     pub fn table(&self) -> Table {
         let tests = self.several_tests();
         let repeated = self.points.iter().any(|row| row.figures.len() > 1);
@@ -55,7 +54,6 @@ impl Sweep {
     }
 
     /// The charts: throughput, latency and, if the size of values varies, bytes.
-    #[must_use]
     pub fn charts(&self) -> Vec<Chart> {
         let mut charts: Vec<Chart> = self.rate_curve().into_iter().collect();
         charts.extend([
@@ -146,7 +144,6 @@ impl Sweep {
     }
 
     /// The fastest point of each test, in words; with a target, among the points that keep it.
-    #[must_use]
     pub fn best(&self) -> Vec<Verdict> {
         self.tests().into_iter().filter_map(|test| self.best_of(test)).collect()
     }

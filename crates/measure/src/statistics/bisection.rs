@@ -35,7 +35,6 @@ impl Bisection {
     /// Starts the search from measurements of the last member, as logarithms of its ratio to member 0, which
     /// vary by `resolution` at least. `None` for fewer than three values, for values that do not vary, and for
     /// `count` 0.
-    #[must_use]
     pub fn new(count: usize, last: &[f64], resolution: f64) -> Option<Self> {
         let Moments { count: values, mean, variance } = Moments::from_values(last)?;
         let deviation = Some(variance?.sqrt().max(resolution)).filter(|of| *of > 0.0)?;
@@ -68,7 +67,6 @@ impl Bisection {
     }
 
     /// The probability that the change came with member 1, 2, …
-    #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
         let most = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = self.weights.iter().map(|weight| (weight - most).exp()).collect();
@@ -77,7 +75,6 @@ impl Bisection {
     }
 
     /// The member whose measurement is most informative; `None` if only skipped ones could tell more.
-    #[must_use]
     pub fn next(&self) -> Option<usize> {
         let mut so_far = 0.0;
         let mut best = None;
@@ -96,7 +93,6 @@ impl Bisection {
     }
 
     /// The fewest members that include the cause with the probability `wanted`.
-    #[must_use]
     pub fn suspects(&self, wanted: f64) -> Suspects {
         let mut order: Vec<(usize, f64)> = (1..).zip(self.probabilities()).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -14,7 +14,6 @@ impl RatioEstimate {
     /// in a block is its geometric mean. The interval is at least as wide as the ratios of the blocks
     /// require, and as the repeated values require. `resolution` and `None` are as in
     /// [`paired`](Self::paired); a block must not be empty.
-    #[must_use]
     pub fn of_blocks(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<Self> {
         let means = |side: &BlockValues| -> Option<Vec<f64>> {
             side.iter().map(|values| Some(Moments::of_logarithms(values)?.mean.exp())).collect()

@@ -36,7 +36,6 @@ pub struct Forecast {
 impl Forecast {
     /// Predicts the next value from these; `None` for fewer than three values, or if one is not above 0.
     /// `figures` is the number of figures judged together.
-    #[must_use]
     pub fn from_values(values: &[f64], figures: usize) -> Option<Self> {
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let Moments { count, mean, variance } = Moments::from_values(&clipped(&logarithms))?;
@@ -64,7 +63,6 @@ impl Forecast {
 
     /// The probability of a value this high or higher (this low or lower if `sign` is -1) if the true level
     /// were the earlier one times `bound`.
-    #[must_use]
     pub fn p_beyond(&self, value: f64, bound: f64, sign: f64) -> Option<f64> {
         let beyond = sign * (value.ln() - self.mean - bound.ln());
         if self.error < ROUNDING {

@@ -21,7 +21,6 @@ pub struct Interval {
 
 impl Interval {
     /// Returns whether a value lies within.
-    #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -41,7 +40,6 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of these values; `None` if there are none, or if one is not finite.
-    #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let Moments { count, mean, variance } = Moments::from_values(values)?;
         let freedom = count as f64 - 1.0;
@@ -54,7 +52,6 @@ impl Mean {
 
     /// Half the width of the interval relative to the mean; `None` without an interval. 0 if all values are
     /// 0.
-    #[must_use]
     pub fn spread(&self) -> Option<f64> {
         let half = self.interval.map(|interval| (interval.high - interval.low) / 2.0)?;
         Some(if half == 0.0 { 0.0 } else { half / self.mean.abs() })
@@ -62,7 +59,6 @@ impl Mean {
 
     /// Returns whether the values vary too much, or are too few, to conclude anything from the mean; see
     /// [`SPREAD_MAX`].
-    #[must_use]
     pub fn too_wide(&self) -> bool {
         self.spread().is_none_or(|spread| spread.is_nan() || spread > SPREAD_MAX)
     }

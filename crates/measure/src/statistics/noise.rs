@@ -8,7 +8,6 @@ pub struct Noise(SplitMix);
 
 impl Noise {
     /// The stream of a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         // Drawn: multiples of what `SplitMix` adds would give neighbouring seeds shifted copies of one stream.
         Self(SplitMix::new(draw(seed, 0)))

@@ -21,7 +21,6 @@ pub(crate) struct Newest {
 
 /// Probability that `after` ranks this far above `before` if both are of one level; 1 if one of them is
 /// empty.
-#[must_use]
 pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     let pairs = before.len() * after.len();
     if pairs == 0 {

@@ -29,7 +29,6 @@ pub struct Ratio {
 
 impl Ratio {
     /// Compares as [`RatioEstimate::unpaired`] does, without keeping all of the evidence.
-    #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         let RatioEstimate { ratio, interval, evidence } =
             RatioEstimate::unpaired(a, b, resolution)?;
@@ -37,19 +36,16 @@ impl Ratio {
     }
 
     /// Computes the probability as [`RatioEstimate::p_above`] does.
-    #[must_use]
     pub fn p_above(&self, bound: f64) -> Option<f64> {
         self.mean?.p_beyond(bound.ln(), Tail::Above)
     }
 
     /// Computes the probability as [`RatioEstimate::p_below`] does.
-    #[must_use]
     pub fn p_below(&self, bound: f64) -> Option<f64> {
         self.mean?.p_beyond(bound.ln(), Tail::Below)
     }
 
     /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
-    #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(half_width)
     }
@@ -198,7 +194,6 @@ impl RatioEstimate {
     /// Compares paired measurements: each block has a value of A and one of B, taken in turn, so that a
     /// temporary slowdown affects both. `resolution` is the relative difference that the instrument cannot
     /// resolve, 0 for none. `None` if the counts differ, there are no values, or a value is not above 0.
-    #[must_use]
     pub fn paired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         Self::of_pairs(a, b, resolution, |error| error)
     }
@@ -237,7 +232,6 @@ impl RatioEstimate {
     /// Compares two independent samples, whose spreads may differ (Welch, "The Generalization of Student's Problem when
     /// Several Different Population Variances are Involved", Biometrika 1947). `resolution` and `None` as in
     /// [`paired`](Self::paired), except that the counts may differ.
-    #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         Self::of_samples([a, b], resolution, |_| 0.0)
     }
@@ -245,7 +239,6 @@ impl RatioEstimate {
     /// Compares two samples that were taken at different times. A different time on the same machine adds
     /// uncertainty: at least the spread of values of one session, and a standard deviation of `drift`, as a
     /// share.
-    #[must_use]
     pub fn of_sittings(a: &[f64], b: &[f64], resolution: f64, drift: f64) -> Option<Self> {
         Self::of_samples([a, b], resolution, |variance| variance.max(drift * drift))
     }
@@ -291,7 +284,6 @@ impl RatioEstimate {
 
     /// Widens the interval for one of `looks` looks at growing data: the intervals of all looks together hold
     /// the true ratio 95 times in 100 (Bonferroni).
-    #[must_use]
     pub fn of_looks(self, looks: u32) -> Self {
         let center = self.ratio.ln();
         match self.evidence {
@@ -305,7 +297,6 @@ impl RatioEstimate {
 
     /// Widens the interval by a known disturbance of one side: the true value of B may be lower by the factor
     /// `low`, or higher by `high`, than measured.
-    #[must_use]
     pub fn stretched(self, [low, high]: [f64; 2]) -> Self {
         let center = self.ratio.ln();
         match self.evidence {
@@ -319,7 +310,6 @@ impl RatioEstimate {
     }
 
     /// Returns the conclusion from the interval.
-    #[must_use]
     pub fn conclusion(&self) -> Conclusion {
         let Some(interval) = self.interval else { return Conclusion::Single };
         match () {
@@ -330,14 +320,12 @@ impl RatioEstimate {
     }
 
     /// Returns whether the whole interval is within ±`share` of 1.
-    #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         let bound = share.ln_1p();
         self.interval.is_some_and(|of| of.low.ln() >= -bound && of.high.ln() <= bound)
     }
 
     /// Returns whether the ratio differs from 1 if `figures` figures are examined together (Bonferroni).
-    #[must_use]
     pub fn differs_among(&self, figures: usize) -> bool {
         let Some(evidence) = &self.evidence else { return false };
         let rate = evidence.mean.rate / figures.max(1) as f64;
@@ -347,7 +335,6 @@ impl RatioEstimate {
 
     /// The smallest relative difference that `count` blocks (or values per side) with this spread reveal four
     /// times in five. `None` without an interval.
-    #[must_use]
     pub fn smallest_visible(&self) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(evidence.half_of(evidence.mean.error.count, true)?.exp() - 1.0)
@@ -355,20 +342,17 @@ impl RatioEstimate {
 
     /// Computes the number of blocks (or values per side) with this spread that reveal a difference of
     /// `share` four times in five. `None` without an interval, or if even [`COUNT_MAX`] are too few.
-    #[must_use]
     pub fn count_for(&self, share: f64) -> Option<usize> {
         self.least(share, true)
     }
 
     /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
-    #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(half_width)
     }
 
     /// Computes the number of blocks (or values per side) with this spread whose interval is within ±`share`.
     /// `None` without an interval, or if even [`COUNT_MAX`] are too few.
-    #[must_use]
     pub fn count_within(&self, share: f64) -> Option<usize> {
         self.least(share, false)
     }
@@ -391,14 +375,12 @@ impl RatioEstimate {
 
     /// The probability of a ratio this far above `bound`, or farther, if the true ratio were the bound: a
     /// small one shows that the ratio is above. `None` without an interval.
-    #[must_use]
     pub fn p_above(&self, bound: f64) -> Option<f64> {
         self.evidence.as_ref()?.p_beyond(bound.ln(), Tail::Above)
     }
 
     /// The probability of a ratio this far below `bound`, or farther, if the true ratio were the bound.
     /// `None` without an interval.
-    #[must_use]
     pub fn p_below(&self, bound: f64) -> Option<f64> {
         self.evidence.as_ref()?.p_beyond(bound.ln(), Tail::Below)
     }
@@ -421,7 +403,6 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 /// Marks the probabilities that are small enough to act on, so that the chance of acting on any of them
 /// wrongly is at most [`ERROR_RATE`] overall (Holm, "A Simple Sequentially Rejective Multiple Test
 /// Procedure", Scandinavian Journal of Statistics 1979), over `looks` looks at growing data (Bonferroni).
-#[must_use]
 pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
     let rate = ERROR_RATE / f64::from(looks.max(1));
     let mut order: Vec<usize> = (0..probabilities.len()).collect();

@@ -39,7 +39,6 @@ pub struct Estimate {
 impl Estimate {
     /// Returns the range that holds the true value 95 times in 100. For `comparisons` made together, all
     /// their intervals hold that often.
-    #[must_use]
     pub fn interval(&self, comparisons: usize) -> Option<Interval> {
         let rate = ERROR_RATE / comparisons.max(1) as f64;
         let half = student::two_sided(rate, self.freedom)? * self.error;
@@ -53,7 +52,6 @@ const VARIES: f64 = 1e-6;
 impl Regression {
     /// Fits observations, all of which have the same number of causes. `None` if there are too few, or if
     /// causes varied only together. A cause that did not vary within any group has no slope.
-    #[must_use]
     pub fn from_observations(observations: &[Observation]) -> Option<Self> {
         let count = observations.first()?.causes.len();
         let groups = observations.iter().map(|seen| seen.group).max()? + 1;
@@ -94,7 +92,6 @@ impl Regression {
     }
 
     /// Returns the amount that one more of a cause adds; `None` for a cause that did not vary.
-    #[must_use]
     pub fn slope(&self, cause: usize) -> Option<Estimate> {
         let mut weights = vec![0.0; self.places.len()];
         *weights.get_mut(cause)? = 1.0;
@@ -104,7 +101,6 @@ impl Regression {
 
     /// Estimates the difference between the amount that one more of a cause adds and the weighted mean for
     /// the other causes. `None` if the cause, or all others, did not vary.
-    #[must_use]
     pub fn beside_others(&self, cause: usize, weights: &[f64]) -> Option<Estimate> {
         (*self.places.get(cause)?)?;
         let of_others = |at: usize| at != cause && self.places[at].is_some();

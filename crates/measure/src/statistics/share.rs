@@ -26,7 +26,6 @@ pub struct Share {
 
 impl Share {
     /// Computes the share from groups, each given as hits and members; `None` without any members.
-    #[must_use]
     pub fn from_groups(groups: &[(u64, u64)]) -> Option<Self> {
         let groups: Vec<(f64, f64)> = groups
             .iter()
@@ -54,7 +53,6 @@ impl Share {
     /// Computes the share from the groups of several trials, one list per trial. A disturbance in a trial
     /// hits neighbouring groups alike, so trials count as groups, too, and the more cautious of the two
     /// counts is used.
-    #[must_use]
     pub fn of_trials(trials: &[&[(u64, u64)]]) -> Option<Self> {
         let groups: Vec<(u64, u64)> = trials.iter().copied().flatten().copied().collect();
         let sums = trials.iter().map(|groups| {
@@ -67,13 +65,11 @@ impl Share {
     }
 
     /// Computes the margin of a measured share around a true share of `bound`, 19 times in 20.
-    #[must_use]
     pub fn margin(&self, bound: f64) -> f64 {
         NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()
     }
 
     /// Returns the interval that contains the true share 19 times in 20.
-    #[must_use]
     pub fn interval(&self) -> Interval {
         let (per_member, share) = (NORMAL * NORMAL / self.effective, self.share);
         let middle = share + per_member / 2.0;
@@ -83,7 +79,6 @@ impl Share {
     }
 
     /// Compares the true share with a bound; `None` if it may be on either side.
-    #[must_use]
     pub fn against(&self, bound: f64) -> Option<Ordering> {
         let margin = self.margin(bound);
         match self.share {

@@ -36,7 +36,6 @@ pub struct LevelStep {
 
 /// The steps of a series, in order. Values must be above 0; a series with another value has no steps.
 /// `series` is the number of series searched together: more series give more chances of a false step.
-#[must_use]
 pub fn steps(values: &[f64], series: usize) -> Vec<LevelStep> {
     let error_rate = STEP_RATE / series.max(1) as f64;
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();

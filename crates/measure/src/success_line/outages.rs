@@ -33,7 +33,6 @@ impl SuccessLine {
     /// The outages of a run that took `elapsed_ns`, in order of their beginnings. Without tenures every
     /// server had to answer all the time. In the ordered spans `absent` the client itself did not run, which
     /// says nothing about a server.
-    #[must_use]
     pub fn outages(
         &self,
         elapsed_ns: u64,

@@ -29,7 +29,6 @@ const KEPT_UP: f64 = 0.99;
 
 impl Comparison {
     /// The loads in the order of the command line, each with all its rates.
-    #[must_use]
     pub fn curves(&self) -> Vec<RateCurve<'_>> {
         let mut curves: Vec<RateCurve<'_>> = Vec::new();
         for question in self.tests.iter().filter_map(|test| test.question.as_ref()) {
@@ -51,20 +50,17 @@ fn rate_of(question: &Question) -> f64 {
 
 impl<'d> RateCurve<'d> {
     /// Starts a curve with a load at one rate.
-    #[must_use]
     pub fn at_one_rate(question: &'d Question, target: Option<&'d str>) -> Self {
         Self { name: &question.name, rates: vec![question], target }
     }
 
     /// Returns whether there is more than one rate.
-    #[must_use]
     pub fn has_several(&self) -> bool {
         self.rates.len() > 1
     }
 
     /// Returns the state of the target, or without one of the rate, at one of the rates; `side` counts
     /// servers from 0.
-    #[must_use]
     pub fn state(&self, question: &Question, side: usize) -> Option<TargetState> {
         let candidate = question.candidates.get(side)?;
         if self.target.is_some() {
@@ -75,7 +71,6 @@ impl<'d> RateCurve<'d> {
     }
 
     /// Returns the knee of a server; `side` counts from 0.
-    #[must_use]
     pub fn knee(&self, side: usize) -> Knee {
         let states = self
             .rates
@@ -90,7 +85,6 @@ impl<'d> RateCurve<'d> {
     }
 
     /// Describes in a sentence how far each server came.
-    #[must_use]
     pub fn answer(&self) -> String {
         let Some(first) = self.rates.first().filter(|_| self.has_several()) else {
             return self.rates.first().map_or(String::new(), |only| only.answer(self.target));
@@ -133,7 +127,6 @@ impl<'d> RateCurve<'d> {
 
     /// Describes how much the difference matters, at the highest rate that all servers keep, or else any
     /// server.
-    #[must_use]
     pub fn worth(&self) -> Vec<String> {
         if !self.has_several() {
             return self.rates.first().map_or_else(Vec::new, |only| only.worth());

@@ -27,7 +27,6 @@ pub struct RunDigest {
 
 impl RunDigest {
     /// Makes the digest of a run that ended as planned; `None` for any other.
-    #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
         complete.then(|| {
@@ -45,7 +44,6 @@ impl RunDigest {
     }
 
     /// Value of a metric; `None` if it was not measured.
-    #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         self.figures.get(metric)
     }
@@ -56,7 +54,6 @@ impl RunDigest {
     }
 
     /// The run.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }

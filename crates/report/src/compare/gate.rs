@@ -61,13 +61,11 @@ pub struct Gate {
 
 impl Comparison {
     /// Returns the result of `--fail-on-regression`; `None` without the option.
-    #[must_use]
     pub fn gate(&self) -> Option<Gate> {
         self.threshold.map(|percent| self.gate_of(percent))
     }
 
     /// Judges whether a server is worse than the first by more than `percent`, by the watched figures.
-    #[must_use]
     pub fn gate_of(&self, percent: f64) -> Gate {
         let (rows, missing) = self.watched_rows();
         let (mut found, mut possible, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
@@ -167,7 +165,6 @@ const OPEN_MAX: usize = 8;
 
 /// Describes the gate's result, one sentence a line, of which the first decides the exit code. Empty without
 /// a gate.
-#[must_use]
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let Some((percent, gate)) = comparison.threshold.zip(comparison.gate()) else {
         return Vec::new();

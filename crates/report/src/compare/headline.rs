@@ -19,7 +19,6 @@ pub(super) const HELP: &str = "make the runs longer, or put chrt -f 10 in front 
 impl TestComparison {
     /// The main figure of the test: the latency if a schedule sets the throughput, and the rate of keys if a
     /// get may be several requests.
-    #[must_use]
     pub fn asked(&self) -> Metric {
         match (self.setup.open_loop, self.row(Metric::Keys)) {
             (true, _) => Metric::P99,
@@ -30,7 +29,6 @@ impl TestComparison {
 
     /// Returns the finding as a sentence without a full stop. If the main figure is undecided, server CPU per
     /// request may be decided.
-    #[must_use]
     pub fn headline(&self) -> String {
         if let Some(refused) = &self.refused {
             return refused.text.clone();
@@ -45,7 +43,6 @@ impl TestComparison {
     }
 
     /// Returns the finding on the main figure in a word, for programs.
-    #[must_use]
     pub fn answer(&self) -> &'static str {
         let of_row = |metric: Metric| {
             let row = self.row(metric)?;
@@ -63,20 +60,17 @@ impl TestComparison {
     }
 
     /// Returns whether a row surely differs among all figures of all headlines, at every look.
-    #[must_use]
     pub fn is_sure(&self, row: &RatioRow) -> bool {
         row.ratio.differs_among(self.rows.len() * self.setup.headlines)
     }
 
     /// Returns whether the main figure is undecided.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let row = self.row(self.asked()).filter(|_| self.refused.is_none());
         row.is_some_and(|row| !self.is_sure(row) && !row.ratio.is_within(SPREAD_MAX))
     }
 
     /// Returns the conclusion from a figure, as a sentence without a full stop.
-    #[must_use]
     pub fn conclusion(&self, row: &RatioRow) -> String {
         let [first, second] = &self.setup.names;
         let (name, ratio) = (called(row.metric), row.ratio.ratio);
@@ -120,7 +114,6 @@ impl TestComparison {
     }
 
     /// Returns whether the second server is better in a row, if that is sure.
-    #[must_use]
     pub fn better(&self, row: &RatioRow) -> Option<bool> {
         let sure = self.refused.is_none() && row.ratio.conclusion() == Conclusion::Differ;
         row.b_is_better().filter(|_| sure)
@@ -128,7 +121,6 @@ impl TestComparison {
 
     /// The smallest changes that the runs could have detected, and the number of runs for one of `percent`,
     /// or of 5 % without a gate. `None` if nothing has an interval.
-    #[must_use]
     pub fn resolution(&self, percent: Option<f64>) -> Option<String> {
         let wanted = percent.filter(|percent| *percent > 0.0).unwrap_or(CHANGE_PERCENT);
         let rows = WATCHED.into_iter().filter_map(|metric| watched(self, metric));
@@ -176,7 +168,6 @@ impl TestComparison {
     }
 
     /// Returns the number of blocks, or runs a side, in its ratios, and the name of the unit.
-    #[must_use]
     pub fn counted(&self) -> (usize, &'static str) {
         let [a, b] = self.runs;
         let unit = |n: usize, one, many| if n == 1 { one } else { many };

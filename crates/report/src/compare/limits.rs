@@ -16,7 +16,6 @@ pub struct Limit {
 
 impl Limit {
     /// Name in a word or two, from the verdict.
-    #[must_use]
     pub fn name(self) -> &'static str {
         verdict::class(self.by, self.kept.then_some(Finding::ScheduleKept))
     }
@@ -61,7 +60,6 @@ pub enum Caution {
 
 impl Caution {
     /// Sentence without a full stop, with these names of the sides.
-    #[must_use]
     pub fn describe(self, [first, second]: &[String; 2]) -> String {
         let limited = |name: &str| {
             format!(
@@ -118,7 +116,6 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
 }
 
 /// Describes the limits of the runs of a side: `server (9 of 10 runs), client (1)`.
-#[must_use]
 pub fn limited(limits: &Limits) -> String {
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
     let parts = limits.iter().enumerate().map(|(at, (limit, count))| match at {
@@ -130,7 +127,6 @@ pub fn limited(limits: &Limits) -> String {
 
 /// Describes the limits of the runs of a side with its name: `redis limited by: server (9 of 10 runs), client
 /// (1)`. Runs that kept their schedule count as not limited.
-#[must_use]
 pub fn describe_limits(name: &str, limits: &Limits) -> String {
     let is_kept = limits.iter().any(|(limit, _)| limit.kept);
     let Some(rest) = limits.iter().position(|(limit, _)| !limit.kept).filter(|_| is_kept) else {

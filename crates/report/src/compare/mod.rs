@@ -112,7 +112,6 @@ pub struct Setup {
 
 impl Setup {
     /// Makes the setup of runs of a plan.
-    #[must_use]
     pub fn new(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
         let (precision, open_loop) =
             (plan.recording.precision, plan.load.pace.schedule().is_some());
@@ -133,7 +132,6 @@ impl Setup {
     }
 
     /// Returns the setup for this number of headlines and of looks.
-    #[must_use]
     pub fn among(self, headlines: usize, looks: u32) -> Self {
         Self { looks, headlines, ..self }
     }
@@ -176,7 +174,6 @@ pub struct TestComparison {
 
 impl TestComparison {
     /// Compares the runs of a test.
-    #[must_use]
     pub fn new(name: &str, setup: &Setup, a: &[RunDigest], b: &[RunDigest]) -> Self {
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
         let excuse = match setup.pairing {
@@ -208,7 +205,6 @@ impl TestComparison {
     }
 
     /// Adds void blocks with their causes and runs; failures in them count.
-    #[must_use]
     pub fn with_void(mut self, causes: &[Cause], runs: [&[RunDigest]; 2]) -> Self {
         self.void = Cause::counts(causes);
         for (failures, runs) in self.failures.iter_mut().zip(runs) {
@@ -222,7 +218,6 @@ impl TestComparison {
 
     /// Returns the test with percentiles of all requests together instead of means over runs, like the
     /// judgement of a target, so that a figure has one value in a report.
-    #[must_use]
     pub fn pooled(mut self) -> Self {
         let times =
             self.counted.each_ref().map(|runs| response_times(runs.iter().map(|run| &**run)));
@@ -237,19 +232,16 @@ impl TestComparison {
     }
 
     /// Returns the reasons for doubt of a ratio, a sentence each without a full stop.
-    #[must_use]
     pub fn cautions(&self) -> Vec<String> {
         self.warnings.iter().map(|caution| caution.describe(&self.setup.names)).collect()
     }
 
     /// Describes the void blocks, in a sentence without a full stop.
-    #[must_use]
     pub fn describe_void(&self) -> Option<String> {
         refusal::describe_void(&self.void).filter(|_| self.refused.is_none())
     }
 
     /// Returns the test as a part of this table; it has ratios only if the runs allow it.
-    #[must_use]
     pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
@@ -272,7 +264,6 @@ impl TestComparison {
     }
 
     /// Returns the row of a figure.
-    #[must_use]
     pub fn row(&self, metric: Metric) -> Option<&RatioRow> {
         self.rows.iter().find(|row| row.metric == metric)
     }
@@ -319,19 +310,16 @@ pub struct Comparison {
 
 impl Comparison {
     /// Returns the names of the servers.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.subjects.iter().map(|subject| subject.name.clone()).collect()
     }
 
     /// The settings in which the servers differ.
-    #[must_use]
     pub fn differing_settings(&self) -> Vec<SettingDifference> {
         differing_settings(&self.subjects)
     }
 
     /// A test's name, after that of its table.
-    #[must_use]
     pub fn name_of(&self, test: &ComparedTest) -> String {
         let table = test.table().zip(self.terms.as_ref());
         match table.and_then(|(at, terms)| terms.tables.get(at)) {
@@ -347,7 +335,6 @@ impl Comparison {
 
     /// Returns whether the runs leave a question undecided: the gate's, the target's, or without these a
     /// test's.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let asks_for_rates = self.curves().iter().any(RateCurve::has_several);
         let is_open = match self.gate() {
@@ -359,7 +346,6 @@ impl Comparison {
     }
 
     /// Returns whether the runs do not decide for some server whether it keeps the target.
-    #[must_use]
     pub fn is_target_open(&self) -> bool {
         let questions = self.tests.iter().filter_map(|test| test.question.as_ref());
         let mut candidates = questions.flat_map(|question| &question.candidates);
@@ -367,14 +353,12 @@ impl Comparison {
     }
 
     /// Returns whether all requests to all servers failed.
-    #[must_use]
     pub fn has_served_nothing(&self) -> bool {
         let mut failures = self.pairs().flat_map(|pair| &pair.failures).peekable();
         failures.peek().is_some() && failures.all(|failures| failures.are_all())
     }
 
     /// Returns whether more requests of a test failed than may.
-    #[must_use]
     pub fn has_failures(&self) -> bool {
         let mut refused = self.pairs().filter_map(|pair| pair.refused.as_ref());
         refused.any(|refused| refused.kind == RefusalKind::Failures)
@@ -385,7 +369,6 @@ impl Comparison {
 const HELD_MIN: f64 = 0.03;
 
 /// Describes the noise while something stayed open, and the remedy.
-#[must_use]
 pub fn noise(comparison: &Comparison) -> Option<String> {
     let open = comparison.pairs().filter(|pair| pair.is_open());
     let held = open.flat_map(|pair| pair.held).fold(0.0, f64::max);

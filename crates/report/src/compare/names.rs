@@ -15,7 +15,6 @@ pub struct SettingDifference {
 
 impl SettingDifference {
     /// The values in display form.
-    #[must_use]
     pub fn shown(&self) -> Vec<String> {
         let shown = self.values.iter().map(|value| match value.as_deref() {
             Some("") => "\"\"".to_owned(),
@@ -82,7 +81,6 @@ const NAMED_MAX: usize = 2;
 
 /// The settings in which servers differ, those that affect speed first. For different products, only settings
 /// that all of them have.
-#[must_use]
 pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
     let known: Vec<&Subject> = subjects.iter().filter(|of| !of.settings.is_empty()).collect();
     if known.len() < subjects.len() {
@@ -162,7 +160,6 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
 
 /// Names of at most `width` characters. Names that would be cut to the same text lose their common beginning,
 /// since the difference comes after it.
-#[must_use]
 pub fn shortened(names: &[String], width: usize) -> Vec<String> {
     let cut = |name: &str| {
         if name.chars().count() <= width {
@@ -191,7 +188,6 @@ fn common_part(name: &str, others: &[&String]) -> Option<usize> {
 }
 
 /// Names without their common beginning.
-#[must_use]
 pub fn distinct_parts(names: &[String]) -> Vec<String> {
     let Some((first, others)) = names.split_first() else { return Vec::new() };
     let common = common_part(first, &others.iter().collect::<Vec<_>>());

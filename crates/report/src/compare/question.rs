@@ -26,7 +26,6 @@ pub enum TargetState {
 
 impl TargetState {
     /// The stable word for programs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -121,7 +120,6 @@ fn range(runs: &[RunDigest]) -> Option<[f64; 2]> {
 
 impl Candidate {
     /// Makes the figures from counting runs, and from those at full speed.
-    #[must_use]
     pub fn new(name: &str, runs: &[RunDigest], fastest: &[RunDigest]) -> Self {
         let spread = |of: &[RunDigest], metric| {
             let values: Option<Vec<f64>> = of.iter().map(|glance| glance.figure(metric)).collect();
@@ -169,13 +167,11 @@ impl Candidate {
     }
 
     /// Returns the share of one core that its requests take at their rate, which may exceed 1.
-    #[must_use]
     pub fn cores(&self) -> Option<f64> {
         Some(self.figures.get(Metric::ServerCpu)? * self.figures.get(Metric::Throughput)? / 1e6)
     }
 
     /// Returns the requested share of its limit.
-    #[must_use]
     pub fn share_of_limit(&self) -> Option<f64> {
         let (limit, _) = self.limit?;
         Some(self.figures.get(Metric::Throughput)? / limit)
@@ -200,7 +196,6 @@ const WORTH: f64 = 0.03;
 
 impl Question {
     /// Names the servers that keep the target, in a sentence.
-    #[must_use]
     pub fn answer(&self, target: Option<&str>) -> String {
         let at = self.rate_rps.map_or("as fast as they go".to_owned(), |rate| {
             format!("at {} {}/s", grouped(rate), self.unit.plural())
@@ -242,7 +237,6 @@ impl Question {
     }
 
     /// Describes the worth of the difference, a sentence each.
-    #[must_use]
     pub fn worth(&self) -> Vec<String> {
         let eligible = self.eligible();
         if eligible.len() < 2 {

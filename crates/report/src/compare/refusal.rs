@@ -97,7 +97,6 @@ fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
 }
 
 /// A percentage with enough digits to distinguish it from 0 and 100.
-#[must_use]
 pub fn share(percent: f64) -> String {
     match percent {
         p if p == 0.0 || p == 100.0 || (1.0..=99.0).contains(&p) => format!("{p:.1} %"),
@@ -119,7 +118,6 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
 }
 
 /// Describes the void blocks by cause, in a sentence without a full stop; `None` if there are none.
-#[must_use]
 pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     let blocks: u64 = void.iter().map(|(_, blocks)| *blocks as u64).sum();
     let causes: Vec<&str> = void.iter().map(|(cause, _)| cause.describe()).collect();

@@ -109,7 +109,6 @@ impl Unjudged {
 
 impl SpeedRange {
     /// Describes it: `up to 2.3 times this traffic`.
-    #[must_use]
     pub fn describe(&self) -> String {
         match (self.kept, self.missed) {
             (Some(kept), Some(missed)) if missed <= kept * WIDE => {
@@ -136,7 +135,6 @@ impl SpeedRange {
 
 impl HeadRoom {
     /// Returns whether B surely keeps the target only with less traffic, by more than allowed.
-    #[must_use]
     pub fn is_less_on_b(&self, allowed: f64) -> bool {
         let [a, b] = &self.sides;
         a.kept.zip(b.missed).is_some_and(|(a, b)| b * (1.0 + allowed) < a)
@@ -166,7 +164,6 @@ impl ReplayedTraffic {
     }
 
     /// Findings, a sentence each.
-    #[must_use]
     pub fn notes(&self, names: &[String]) -> Vec<String> {
         let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().map(|answers| {
@@ -184,7 +181,6 @@ impl ReplayedTraffic {
     }
 
     /// Kinds of differing answers.
-    #[must_use]
     pub fn differences(&self) -> &[Difference] {
         self.answers.as_ref().map_or(&[], |answers| &answers.differences)
     }

@@ -26,7 +26,6 @@ pub struct RatioRow {
 
 impl RatioRow {
     /// Returns whether the ratio makes B the better one, whatever its interval. `None` if they are equal.
-    #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
         let higher = self.ratio.ratio > 1.0;
         let wanted = self.metric.better() == Direction::Higher;
@@ -34,7 +33,6 @@ impl RatioRow {
     }
 
     /// The interval as text.
-    #[must_use]
     pub fn describe_interval(&self) -> String {
         self.ratio
             .interval
@@ -141,7 +139,6 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Describes B by a ratio, in a word.
-#[must_use]
 pub fn finding(row: &RatioRow) -> &'static str {
     match row.ratio.conclusion() {
         Conclusion::Single | Conclusion::Undecided => "undecided",
@@ -153,7 +150,6 @@ pub fn finding(row: &RatioRow) -> &'static str {
 }
 
 /// Describes B by a ratio, for tables.
-#[must_use]
 pub fn verdict(row: &RatioRow) -> String {
     let found = finding(row);
     match row.ratio.conclusion() {
@@ -164,7 +160,6 @@ pub fn verdict(row: &RatioRow) -> String {
 }
 
 /// A figure in a sentence.
-#[must_use]
 pub fn called(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => "throughput",
@@ -184,7 +179,6 @@ pub fn called(metric: Metric) -> &'static str {
 }
 
 /// Change that a ratio expresses, with its sign.
-#[must_use]
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = usize::from(percent.abs() < 100.0);

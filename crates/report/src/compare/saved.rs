@@ -42,7 +42,6 @@ pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
 }
 
 /// The options for a plan's load, with their values, without those that name the server.
-#[must_use]
 pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     const SERVER_OPTIONS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
     let all = crate::differ::options_of(plan).into_iter();
@@ -93,7 +92,6 @@ fn unlike_but(
 }
 
 /// Returns notable differences of two runs outside their plans.
-#[must_use]
 pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: Option<String>, b: Option<String>| {

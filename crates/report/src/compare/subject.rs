@@ -31,14 +31,12 @@ pub struct Subject {
 
 impl Subject {
     /// Makes the subject of runs at `address`.
-    #[must_use]
     pub fn new(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
         let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
         Self { name: server.clone(), server, address, file, ..Self::default() }
     }
 
     /// Makes the subject of a saved run.
-    #[must_use]
     pub fn of_run(run: &Run, file: String) -> Self {
         let address = match &run.plan.target.endpoint {
             Endpoint::Spawned { program: Some(program), .. } => format!("started as {program}"),
@@ -57,7 +55,6 @@ impl Subject {
     }
 
     /// Describes it in a line, safe for a terminal.
-    #[must_use]
     pub fn line(&self) -> String {
         let Self { name, server, address, file, .. } = self;
         let file = file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
@@ -71,7 +68,6 @@ impl Subject {
 }
 
 /// The program that is started for an endpoint, in the user's text.
-#[must_use]
 pub fn program(endpoint: &Endpoint) -> Option<String> {
     match endpoint {
         Endpoint::Spawned { program, .. } => program.clone(),

@@ -21,13 +21,11 @@ pub struct Width {
 
 impl Width {
     /// Returns whether the interval is within this share of the ratio, to either side.
-    #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         self.half.is_some_and(|half| half <= share)
     }
 
     /// Describes in a sentence the width and the time for more blocks; `block_s` is the time of a block.
-    #[must_use]
     pub fn sentence(&self, share: f64, block_s: f64) -> String {
         let Self { test, metric, half, blocks_for_it } = self;
         let figure = called(*metric);
@@ -67,7 +65,6 @@ pub(super) fn lasting(seconds: f64) -> String {
 
 impl TestComparison {
     /// Returns the width of its interval; `None` if it has no ratio.
-    #[must_use]
     pub fn width(&self, share: f64) -> Option<Width> {
         if self.refused.is_some() {
             return None;
@@ -85,7 +82,6 @@ impl TestComparison {
 
 /// Returns the next number of blocks, after `taken` in `elapsed_s` seconds; `None` if all intervals are
 /// narrow enough, or cannot be within `bound_s` seconds in all.
-#[must_use]
 pub fn next_blocks(
     widths: &[Width],
     share: f64,

@@ -49,49 +49,41 @@ pub struct TestSide<'t> {
 
 impl<'t> TestSide<'t> {
     /// Name of the server.
-    #[must_use]
     pub fn name(self) -> &'t str {
         &self.pair.setup.names[self.at]
     }
 
     /// Number of its runs.
-    #[must_use]
     pub fn runs(self) -> usize {
         self.pair.runs[self.at]
     }
 
     /// Limits of the runs.
-    #[must_use]
     pub fn limits(self) -> &'t Limits {
         &self.pair.limits[self.at]
     }
 
     /// Requests of the server, including those of void blocks.
-    #[must_use]
     pub fn failures(self) -> Failures {
         self.pair.failures[self.at]
     }
 
     /// Share of the time for which others held up client or server.
-    #[must_use]
     pub fn held(self) -> f64 {
         self.pair.held[self.at]
     }
 
     /// Share of its reads that hit, in percent, if compared.
-    #[must_use]
     pub fn hit_ratio(self) -> Option<f64> {
         self.pair.hit_ratios[self.at]
     }
 
     /// Counting runs of the server.
-    #[must_use]
     pub fn counted(self) -> &'t [Arc<Run>] {
         &self.pair.counted[self.at]
     }
 
     /// The server's run with median throughput.
-    #[must_use]
     pub fn middle(self) -> Option<&'t Run> {
         self.pair.middle[self.at].as_deref()
     }
@@ -99,7 +91,6 @@ impl<'t> TestSide<'t> {
 
 impl ComparedTest {
     /// Makes the test of two servers without a choice between them.
-    #[must_use]
     pub fn of_pair(pair: TestComparison) -> Self {
         Self { name: pair.name.clone(), pairs: vec![pair], question: None }
     }
@@ -111,13 +102,11 @@ impl ComparedTest {
     }
 
     /// Figures of the whole test.
-    #[must_use]
     pub fn figures(&self) -> Vec<FigureRow<'_>> {
         self.figures_of(|pair| &pair.rows)
     }
 
     /// Names and figures of its operations.
-    #[must_use]
     pub fn operations(&self) -> Vec<(&str, Vec<FigureRow<'_>>)> {
         let mut names: Vec<&str> = Vec::new();
         for operation in self.pairs.iter().flat_map(|pair| &pair.operations) {
@@ -150,7 +139,6 @@ impl ComparedTest {
 
     /// Returns the finding in a sentence without a full stop: the servers that keep the target, or the
     /// others' differences from the first.
-    #[must_use]
     pub fn headline(&self, target: Option<&str>) -> String {
         match &self.question {
             Some(question) => question.answer(target),
@@ -162,7 +150,6 @@ impl ComparedTest {
     }
 
     /// Number of the test's table, if there are several.
-    #[must_use]
     pub fn table(&self) -> Option<usize> {
         self.pairs.first()?.table
     }
@@ -170,7 +157,6 @@ impl ComparedTest {
 
 /// Describes the warnings of the runs of these tests, each with its share of the runs of every server.
 /// Figures in the text are from the first run.
-#[must_use]
 pub fn spoiled(tests: &[ComparedTest]) -> Vec<String> {
     let sides = || tests.iter().flat_map(ComparedTest::sides);
     let mut found: Vec<(&Warning, Vec<(&str, usize)>)> = Vec::new();

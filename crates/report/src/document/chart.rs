@@ -86,7 +86,6 @@ pub enum Scale {
 
 impl Scale {
     /// Returns the position of a value, in equal distances; `None` if the scale cannot show it.
-    #[must_use]
     pub fn place(self, value: f64) -> Option<f64> {
         match self {
             Self::Linear => value.is_finite().then_some(value),
@@ -98,19 +97,16 @@ impl Scale {
 
 impl Axis {
     /// An axis of equal differences.
-    #[must_use]
     pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
         Self { label: label.into(), scale: Scale::Linear, unit }
     }
 
     /// An axis of equal ratios.
-    #[must_use]
     pub fn log(label: impl Into<String>, unit: Unit) -> Self {
         Self { label: label.into(), scale: Scale::Log, unit }
     }
 
     /// An axis of quantiles, 0 to 1, shown as percentiles.
-    #[must_use]
     pub fn nines() -> Self {
         Self { label: "percentile".into(), scale: Scale::Nines, unit: Unit::Plain }
     }
@@ -129,14 +125,12 @@ pub struct Series {
 
 impl Series {
     /// A series of plain points.
-    #[must_use]
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points = points.into_iter().map(DataPoint::from).collect();
         Self { name: name.into(), points, dashed: false }
     }
 
     /// Creates a series of points with details.
-    #[must_use]
     pub fn from_points(
         name: impl Into<String>,
         points: impl IntoIterator<Item = DataPoint>,
@@ -145,7 +139,6 @@ impl Series {
     }
 
     /// Draws the series in dashes.
-    #[must_use]
     pub fn dashed(self) -> Self {
         Self { dashed: true, ..self }
     }
@@ -172,31 +165,26 @@ pub struct DataPoint {
 
 impl DataPoint {
     /// A plain point.
-    #[must_use]
     pub fn at(x: f64, y: f64) -> Self {
         Self { x, y, ..Self::default() }
     }
 
     /// Adds the interval of its y.
-    #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { interval: Some((low, high)), ..self }
     }
 
     /// Sets the colour to that of the series with this number.
-    #[must_use]
     pub fn coloured(self, series: usize) -> Self {
         Self { colour: Some(series), ..self }
     }
 
     /// Draws it as an outline.
-    #[must_use]
     pub fn hollow(self) -> Self {
         Self { hollow: true, ..self }
     }
 
     /// Adds a note to its tooltip.
-    #[must_use]
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
@@ -240,7 +228,6 @@ impl Chart {
     }
 
     /// A chart of lines, without any yet.
-    #[must_use]
     pub fn lines(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self {
             title: title.into(),
@@ -257,7 +244,6 @@ impl Chart {
     }
 
     /// Creates an empty chart of cells of `width` on the x axis.
-    #[must_use]
     pub fn heat_map(title: impl Into<String>, x: Axis, y: Axis, width: f64) -> Self {
         Self { kind: ChartKind::HeatMap(width), ..Self::lines(title, x, y) }
     }
@@ -276,7 +262,6 @@ impl Chart {
     /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
     /// assert_eq!(chart.points_shown(), 2);
     /// ```
-    #[must_use]
     pub fn bars(
         title: impl Into<String>,
         categories: impl IntoIterator<Item = impl Into<String>>,
@@ -288,7 +273,6 @@ impl Chart {
 
     /// Makes a chart of the latency at each rate: the curve of a search, with the target and the rate that
     /// keeps it. Points are rates per second and latencies in nanoseconds.
-    #[must_use]
     pub fn rate_curve(
         title: impl Into<String>,
         series: Vec<Series>,
@@ -306,13 +290,11 @@ impl Chart {
     }
 
     /// Returns the number of points that the scales can show.
-    #[must_use]
     pub fn points_shown(&self) -> usize {
         self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
     }
 
     /// Returns the number of points of each series that are shown.
-    #[must_use]
     pub fn points_by_series(&self) -> Vec<usize> {
         let shown_counts =
             self.series.iter().map(|series| series.points.iter().filter(|p| self.shows(p)).count());
@@ -320,7 +302,6 @@ impl Chart {
     }
 
     /// Returns whether the scales can show a point.
-    #[must_use]
     pub fn shows(&self, point: &DataPoint) -> bool {
         match &self.kind {
             ChartKind::Bars(categories) => {

@@ -56,14 +56,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// A plain verdict without figures.
-    #[must_use]
     pub fn new(headline: impl Into<String>, text: impl Into<String>) -> Self {
         Self { headline: headline.into(), text: text.into(), ..Self::default() }
     }
 }
 
 /// Text with a capital and a full stop; empty text stays empty.
-#[must_use]
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);
@@ -84,13 +82,11 @@ pub struct Section {
 
 impl Section {
     /// A section of these blocks.
-    #[must_use]
     pub fn new(heading: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
         Self { heading: heading.into(), blocks: blocks.into_iter().collect(), folded: false }
     }
 
     /// Folds the section: only its heading is visible until it is opened.
-    #[must_use]
     pub fn folded(self) -> Self {
         Self { folded: true, ..self }
     }
@@ -132,7 +128,6 @@ pub struct Table {
 
 impl Table {
     /// A table without rows.
-    #[must_use]
     pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
@@ -144,7 +139,6 @@ impl Table {
     }
 
     /// Returns the table with these of its columns.
-    #[must_use]
     pub fn only(&self, columns: &[&str]) -> Self {
         let at = columns.iter().filter_map(|name| self.columns.iter().position(|of| of == name));
         let at: Vec<usize> = at.collect();
@@ -158,13 +152,11 @@ impl Table {
     }
 
     /// Returns the cell; empty if it is missing.
-    #[must_use]
     pub fn cell(&self, row: usize, column: usize) -> &str {
         self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str)
     }
 
     /// Returns whether all cells of a column are figures (with units) or a dash.
-    #[must_use]
     pub fn numeric(&self, column: usize) -> bool {
         let mut figures = 0;
         for row in 0..self.rows.len() {

@@ -37,19 +37,16 @@ const TIME: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
 
 impl Unit {
     /// A value with its unit, to three or four digits: `12.3k/s`, `351 µs`, `99.5 %`.
-    #[must_use]
     pub fn show(self, value: f64) -> String {
         self.label(value, true)
     }
 
     /// A figure with trailing zeros, so that figures in a column align: `3.50 ms`, `31.0 ms`.
-    #[must_use]
     pub fn show_even(self, value: f64) -> String {
         self.label(value, false)
     }
 
     /// Labels of neighbouring ticks, with enough digits to differ.
-    #[must_use]
     pub fn ticks(self, values: &[f64]) -> Vec<String> {
         let labels = |figures: usize| -> Vec<String> {
             values.iter().map(|value| self.written(*value, figures, true)).collect()

@@ -121,13 +121,11 @@ pub fn formats() -> impl Iterator<Item = &'static FormatRow> {
 }
 
 /// The format of that name, if there is one.
-#[must_use]
 pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
     formats().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
 /// Returns whether a layout states the limit of a test in full, so that it need not be printed separately.
-#[must_use]
 pub fn prints_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")
 }
@@ -195,7 +193,6 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 impl Summary<'_> {
     /// Describes unanswered requests and outages, for layouts without a place for them. `None` if there were
     /// none.
-    #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let line = trouble(self);
         line.strip_prefix(", ").map(str::to_owned)

@@ -6,7 +6,6 @@ use crate::{ClientRow, Clients, Run, Summary};
 
 impl ClientRow {
     /// Creates the row of a client from the run of its share. Values that the run lacks are filled in later.
-    #[must_use]
     pub fn new(number: u32, name: &str, share: &Run) -> Self {
         let summary = Summary::from_run(share);
         let measured = &share.measurement;

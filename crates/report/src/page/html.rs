@@ -15,7 +15,6 @@ pub(crate) const SCRIPT: &str = include_str!("hover.js");
 const SECTIONS_PLAIN: usize = 3;
 
 /// The whole file.
-#[must_use]
 pub fn html(page: &Page) -> String {
     let file = html! {
         (DOCTYPE)
@@ -85,7 +84,6 @@ pub(crate) fn main(page: &Page) -> Markup {
 }
 
 /// All charts on the page as self-contained pictures, each with a unique file name.
-#[must_use]
 pub fn pictures(page: &Page) -> Vec<(String, Chart)> {
     let mut named: Vec<(String, Chart)> = Vec::new();
     for section in &page.sections {

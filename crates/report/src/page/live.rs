@@ -13,7 +13,6 @@ const LIVE_SCRIPT: &str = include_str!("live.js");
 
 /// The frame: it receives redrawings, and has a pause button and, if `marks` are accepted, a form that sets
 /// one.
-#[must_use]
 pub fn frame(title: &str, marks: bool) -> String {
     let page = html! {
         (DOCTYPE)
@@ -41,7 +40,6 @@ pub fn frame(title: &str, marks: bool) -> String {
 }
 
 /// Returns the event of a redrawing: the current page, as a line of JSON.
-#[must_use]
 pub fn event(page: &Page, state: &str, started: u128, ended: bool) -> String {
     let mut event = serde_json::json!({
         "title": escape(&page.title),

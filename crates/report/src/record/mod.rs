@@ -6,23 +6,24 @@
 //!
 //! `docs/results.md` explains the layout, and `docs/schema/keystorm.run.1.json` fixes it.
 
+mod error;
 mod repeats;
-mod test;
+mod saved;
 
 use std::borrow::Cow;
 
 use host::{HostFacts, ServerFacts};
-use measure::{CodecError, WorkerUse};
+use measure::WorkerUse;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use thiserror::Error;
 use workload::Plan;
 
 use crate::repeats::counted;
 use crate::{Run, Summary};
+pub use error::RecordError;
 use repeats::{RepeatsRecord, TestFigures};
-use test::{BusyWorker, SavedTest, WrittenTest};
+use saved::{BusyWorker, SavedTest, WrittenTest};
 
 /// Name of the layout. The number changes when older documents cannot be read any more.
 pub const SCHEMA: &str = "keystorm.run/1";
@@ -37,25 +38,6 @@ const EXPERIMENTS: [&str; 6] = [
     "keystorm.memory/1",
     "keystorm.impact/1",
 ];
-
-/// Reason why a document cannot be written or read, in words for a person. May quote the document, and so
-/// must be escaped for display.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct RecordError(String);
-
-impl RecordError {
-    /// Makes the error for a document, or data to be written, that contradicts itself.
-    pub fn wrong(what: impl Into<String>) -> Self {
-        Self(what.into())
-    }
-}
-
-impl From<CodecError> for RecordError {
-    fn from(error: CodecError) -> Self {
-        Self(error.to_string())
-    }
-}
 
 /// The document: the tests that one job has carried out so far.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -110,7 +92,6 @@ pub struct LoadedRecord {
 impl Record {
     /// Creates a document without tests. `suite` distinguishes the tests of a suite from a user's command,
     /// whose report ends differently.
-    #[must_use]
     pub fn new(suite: bool) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -164,7 +145,6 @@ impl Record {
     }
 
     /// Returns whether the record has no test.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
@@ -242,7 +222,14 @@ impl Record {
                 let why = e.to_string();
                 RecordError(why.rsplit_once(" at line ").map_or(&*why, |(why, _)| why).to_owned())
             });
-            let run = test.and_then(|test: SavedTest| test.run(plan, &self));
+            let run = test.and_then(|test: SavedTest| test.run(plan));
+            let run = run.map(|run| Run {
+                host: self.host.clone(),
+                other_hosts: self.other_hosts.clone(),
+                server: self.server.clone(),
+                version: self.client.version.clone(),
+                ..run
+            });
             run.map_err(|why| RecordError(format!("the test {name}: {why}")))
         });
         let runs = runs.collect::<Result<_, _>>()?;
@@ -283,7 +270,6 @@ fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Returns the JSON with terminal control characters escaped; such occur only within strings.
-#[must_use]
 pub fn steady(json: &str) -> String {
     let mut steady = String::with_capacity(json.len());
     for c in json.chars() {

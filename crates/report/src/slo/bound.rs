@@ -395,7 +395,6 @@ impl Bound {
 
 impl Measure {
     /// Returns the value of the measure in a run.
-    #[must_use]
     pub fn value(self, summary: &Summary<'_>) -> f64 {
         let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
         match self {

@@ -100,7 +100,6 @@ pub struct Observation {
 
 impl Observation {
     /// Takes the evidence of a trial from its run.
-    #[must_use]
     pub fn new(slo: &Slo, run: &Run) -> Self {
         Self::of_summary(slo, &Summary::from_run(run))
     }
@@ -142,7 +141,6 @@ impl Observation {
     }
 
     /// Returns the trial as evidence, whatever disturbed it.
-    #[must_use]
     pub fn undisturbed(&self) -> Self {
         let left = self.seen.clone();
         let misses = self.misses.iter().map(|miss| MissedTarget { over: None, ..miss.clone() });
@@ -156,7 +154,6 @@ impl Observation {
     }
 
     /// Returns whether the trial is void: the client did not do its work.
-    #[must_use]
     pub fn is_void(&self) -> bool {
         self.void.is_some()
     }
@@ -329,7 +326,6 @@ impl Slo {
 
     /// Judges trials of one rate together. Void trials do not count, nor do those that noise can have made
     /// miss if there are others.
-    #[must_use]
     pub fn judge(&self, trials: &[&Observation]) -> Judgement {
         let valid: Vec<&Observation> =
             trials.iter().copied().filter(|trial| !trial.is_void()).collect();

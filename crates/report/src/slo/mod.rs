@@ -71,13 +71,11 @@ impl Slo {
     }
 
     /// Returns whether the target bounds the share of errors.
-    #[must_use]
     pub fn bounds_errors(&self) -> bool {
         self.clauses.iter().any(|clause| clause.measure == Measure::Errors)
     }
 
     /// Returns whether the target bounds late answers, which requires a deadline.
-    #[must_use]
     pub fn bounds_late(&self) -> bool {
         self.clauses.iter().any(|c| matches!(c.measure, Measure::Late | Measure::Goodput))
     }
@@ -98,14 +96,12 @@ impl Slo {
     }
 
     /// The latency bound to draw, with its quantile: that of the highest percentile.
-    #[must_use]
     pub fn latency(&self) -> Option<&Clause> {
         let latencies = self.clauses.iter().filter(|c| c.measure.is_latency());
         latencies.max_by(|a, b| a.measure.rank().total_cmp(&b.measure.rank()))
     }
 
     /// Returns the number of requests with which at least ten are beyond every percentile.
-    #[must_use]
     pub fn requests_min(&self) -> u64 {
         const BEYOND: f64 = resting::BEYOND_MIN as f64;
         let needed = self.clauses.iter().map(|clause| match clause.measure {
@@ -119,7 +115,6 @@ impl Slo {
 
 impl Measure {
     /// Returns whether the measure is a time.
-    #[must_use]
     pub fn is_latency(self) -> bool {
         matches!(self, Self::Quantile(_) | Self::Mean | Self::Max)
     }
@@ -145,7 +140,6 @@ impl Measure {
     }
 
     /// A value for people, such as `1.31 ms`.
-    #[must_use]
     pub fn describe(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
         format!("{number} {}", if unit == "us" { "µs" } else { unit })
@@ -175,7 +169,6 @@ impl Clause {
     }
 
     /// Returns the clause for people, such as `p99 < 2 ms`.
-    #[must_use]
     pub fn name(&self) -> String {
         let (number, unit) = self.measure.exact(self.below);
         let unit = if unit == "us" { "µs" } else { unit };
@@ -184,7 +177,6 @@ impl Clause {
 
     /// A measured value for people, in the unit of its target: `0.97 ms` beside `2 ms`, unless that unit
     /// gives an awkward number.
-    #[must_use]
     pub fn describe(&self, value: f64) -> String {
         let (size, unit) = unit_of(self.below);
         let is_awkward = !(0.001..10_000.0).contains(&(value / size));

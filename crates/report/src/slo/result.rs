@@ -39,7 +39,6 @@ pub struct ClauseResult {
 
 impl Summary<'_> {
     /// Computes the result of the run's target, if there is one.
-    #[must_use]
     pub fn target(&self) -> Option<SloResult> {
         self.run.slo.as_ref().map(|slo| SloResult::of_run(slo, self))
     }
@@ -47,7 +46,6 @@ impl Summary<'_> {
 
 impl Outcome {
     /// Returns the outcome in a word or two.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -65,7 +63,6 @@ impl SloResult {
     }
 
     /// Makes the joint result of several runs, without void ones.
-    #[must_use]
     pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
         let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
         let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
@@ -77,13 +74,11 @@ impl SloResult {
     }
 
     /// Returns the outcome of the target.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.judgement.outcome
     }
 
     /// Results of the clauses. A single clause has the outcome of the whole, which includes the schedule.
-    #[must_use]
     pub fn clauses(&self) -> Vec<ClauseResult> {
         let whole = self.outcome();
         let clauses = self.bounds.iter().map(|bound| ClauseResult {
@@ -111,14 +106,12 @@ impl SloResult {
     }
 
     /// Short form, such as `p99<2ms kept (1.31 ms)`.
-    #[must_use]
     pub fn short(&self) -> String {
         let values: Vec<String> = self.bounds.iter().map(|bound| self.value(bound)).collect();
         format!("{} {} ({})", self.slo.text, self.outcome().word(), values.join(", "))
     }
 
     /// Sentence, such as `p99<2ms: missed: p99 3.2 ms (95 % interval 3.1 ms to 3.4 ms)`.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let Judgement { outcome, why, .. } = &self.judgement;
         let measured = || {

@@ -4,7 +4,6 @@ use crate::document::{Block, Table, Tone};
 use crate::{CLIENT_COLUMNS, Clients};
 
 /// Notes of lost clients, and a row for each client, or for the remarkable ones.
-#[must_use]
 pub fn clients(clients: &Clients) -> Vec<Block> {
     let mut blocks: Vec<Block> = (0..clients.rows.len())
         .filter_map(|at: usize| {

@@ -9,7 +9,6 @@ use crate::Summary;
 type Pair = (&'static str, String);
 
 /// Version and cipher of TLS, and the resumed sessions, as far as known.
-#[must_use]
 pub fn negotiated(summary: &Summary<'_>) -> Vec<Pair> {
     let Some(tls) = &summary.tls else { return Vec::new() };
     let negotiated = Some(&tls.negotiated).filter(|text| !text.is_empty());
@@ -19,7 +18,6 @@ pub fn negotiated(summary: &Summary<'_>) -> Vec<Pair> {
 }
 
 /// Requests without a reply, requests that were sent again, and connections that were closed; empty without any.
-#[must_use]
 pub fn troubles(summary: &Summary<'_>) -> Vec<Pair> {
     let of = summary.connections();
     let requests = |count: u64| counted(count, "request");
@@ -38,7 +36,6 @@ pub fn troubles(summary: &Summary<'_>) -> Vec<Pair> {
 }
 
 /// Counts that say nothing of troubles, and that layouts of other tools do not have; empty without any.
-#[must_use]
 pub fn counters(summary: &Summary<'_>) -> Vec<Pair> {
     let of = summary.connections();
     counted_ones([(of.pushes, "push messages", of.pushes.to_string())])

@@ -57,7 +57,6 @@ impl DeliveryFigures<'_> {
 }
 
 /// The latency of each part of the way.
-#[must_use]
 pub fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
     let names = ["latency", "from", "to"].into_iter().chain(COLUMNS.map(Metric::label));
     let mut table = Table::new(names.chain(["of"]));

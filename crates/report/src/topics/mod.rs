@@ -23,13 +23,11 @@ pub const LATENCIES: [Metric; 6] =
     [Metric::Mean, Metric::P50, Metric::P95, Metric::P99, Metric::P99_9, Metric::Max];
 
 /// Names of those columns.
-#[must_use]
 pub fn latency_columns() -> [&'static str; 6] {
     LATENCIES.map(Metric::label)
 }
 
 /// Cells of those columns.
-#[must_use]
 pub fn latency_cells(figures: &LatencyFigures) -> [String; 6] {
     figures.marked_cells("–", LATENCIES)
 }

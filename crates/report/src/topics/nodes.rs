@@ -5,7 +5,6 @@ use crate::metric::COLUMNS;
 use crate::{Metric, NodeFigures};
 
 /// A row for each node, latencies in milliseconds, and a caption of redirects; `None` without nodes.
-#[must_use]
 pub fn nodes(nodes: &[NodeFigures]) -> Option<Table> {
     // Of servers that know nothing of each other there is no role, and nothing is sent elsewhere.
     let clustered = nodes.iter().any(|node| node.master || node.slots > 0);

@@ -5,7 +5,6 @@ use crate::document::Table;
 use crate::{CommandFigures, Summary, grouped};
 
 /// The operations of a mix; without rows if there is none.
-#[must_use]
 pub fn operations(summary: &Summary<'_>) -> Table {
     let counts = ["operation", "share", "count", "per second", "hits", "misses", "errors"];
     let columns = counts.into_iter().chain(latency_columns());
@@ -25,7 +24,6 @@ pub fn operations(summary: &Summary<'_>) -> Table {
 }
 
 /// These commands with their hits and misses.
-#[must_use]
 pub fn commands<'c>(of: impl IntoIterator<Item = &'c CommandFigures>) -> Table {
     let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(latency_columns()));
     for command in of {

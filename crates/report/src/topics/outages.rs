@@ -8,7 +8,6 @@ use crate::{Run, escape};
 
 /// Describes an outage in a line each for its length and server, for what failed, and for its end; `at` writes a moment
 /// of the run.
-#[must_use]
 pub fn story(run: &Run, outage: &Outage, at: impl Fn(u64) -> String) -> Vec<String> {
     let of_messages = run.plan.has_receivers();
     let noun = if of_messages { "messages" } else { "requests" };

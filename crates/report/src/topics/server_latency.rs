@@ -4,7 +4,6 @@ use crate::document::{Block, Table, Unit};
 use crate::{CommandInServer, ServerLatencyFigures, Summary, grouped};
 
 /// Both as tables, or that nothing was recorded; empty if the servers were not asked.
-#[must_use]
 pub fn server_latency(summary: &Summary<'_>) -> Vec<Block> {
     let Some(found) = ServerLatencyFigures::from_run(summary.run) else { return Vec::new() };
     let time = |us: Option<f64>| us.map_or("-".to_owned(), |us| Unit::Nanoseconds.show(us * 1e3));

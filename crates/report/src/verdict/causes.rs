@@ -141,7 +141,6 @@ impl SlowCommands {
     }
 
     /// Describes the commands with their period, such as `KEYS 5 times, 0.95 s, about every 13 s`.
-    #[must_use]
     pub fn describe_with_period(&self) -> String {
         let every = self.every_s.map_or(String::new(), |s| format!(", about every {}", time(s)));
         format!("{}{every}", self.describe())

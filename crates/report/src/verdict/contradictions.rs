@@ -12,7 +12,6 @@ use super::rules::UNREAD;
 use crate::Summary;
 
 /// Returns the lines of this report that cannot be true together; empty for a consistent report.
-#[must_use]
 pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
     let report = Report::from_summary(summary);
     let mut found = Vec::new();

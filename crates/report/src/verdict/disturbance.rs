@@ -49,14 +49,12 @@ pub enum Cause {
 
 impl Cause {
     /// Returns whether the cause lies outside of client and server: other programs, or the hypervisor.
-    #[must_use]
     pub fn by_others(self) -> bool {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
     /// Returns whether the cause is temporary, so that a repeat may be free of it. A saturated client, or a
     /// CPU that client and server share, affects every run, and the verdict names it.
-    #[must_use]
     pub fn is_passing(self) -> bool {
         match self {
             Self::CpuHeld
@@ -69,7 +67,6 @@ impl Cause {
     }
 
     /// Returns the name, as used in documents.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::CpuHeld => "cpu-held",
@@ -83,7 +80,6 @@ impl Cause {
     }
 
     /// Counts these causes, the most frequent first.
-    #[must_use]
     pub fn counts(causes: &[Self]) -> Vec<(Self, usize)> {
         let mut counts: Vec<(Self, usize)> = Vec::new();
         for cause in causes {
@@ -97,7 +93,6 @@ impl Cause {
     }
 
     /// Describes the cause in a few words that can be followed by `in 3 of 10 runs`.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::CpuHeld => "other programs held the CPU",
@@ -124,7 +119,6 @@ pub struct Disturbance {
 
 impl Disturbance {
     /// Returns the reason why a run is void; `None` for a valid one.
-    #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         Self::of_evidence(&Evidence::new(&run.plan, &run.measurement, &run.watched))
     }

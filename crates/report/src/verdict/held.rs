@@ -21,7 +21,6 @@ pub struct Held {
 
 /// Returns the standard deviation, as a share, that noise adds to a figure which it may change by up to
 /// `factor`. Between nothing and all of it, any effect is as likely: two runs of the same noise differ by it.
-#[must_use]
 pub fn noise_deviation(factor: f64) -> f64 {
     factor.ln() / 12.0_f64.sqrt()
 }
@@ -31,7 +30,6 @@ const HELD_MAX: f64 = 0.99;
 
 impl Held {
     /// Returns the shares of a run that others took.
-    #[must_use]
     pub fn of_run(run: &Run) -> Self {
         let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
@@ -46,26 +44,22 @@ impl Held {
     }
 
     /// The amounts by which these shares exceed `other`.
-    #[must_use]
     pub fn beyond(self, other: Self) -> Self {
         let more = |ours: f64, theirs: f64| (ours - theirs).max(0.0);
         Self { share: more(self.share, other.share), delayed: more(self.delayed, other.delayed) }
     }
 
     /// The shares that `self` and `other` have in common.
-    #[must_use]
     pub fn common(self, other: Self) -> Self {
         Self { share: self.share.min(other.share), delayed: self.delayed.min(other.delayed) }
     }
 
     /// Factor by which a figure of work per time may be better than measured.
-    #[must_use]
     pub fn factor(self) -> f64 {
         1.0 / (1.0 - self.share.min(HELD_MAX))
     }
 
     /// The mean of several; zero for an empty list.
-    #[must_use]
     pub fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
         let count = all.len().max(1) as f64;
         all.fold(Self::default(), |sum, of| Self {

@@ -13,7 +13,6 @@ use crate::{Clients, Run, Summary};
 
 impl Run {
     /// Creates a run, with the verdict and warnings that follow from the other parts.
-    #[must_use]
     pub fn new(
         plan: Plan,
         measurement: Measurement,
@@ -46,7 +45,6 @@ impl Run {
     }
 
     /// Returns the run held against a target.
-    #[must_use]
     pub fn held_against(mut self, slo: Option<Slo>) -> Self {
         self.slo = slo;
         if let Some(result) = Summary::from_run(&self).target() {
@@ -75,14 +73,12 @@ impl Verdict {
     }
 
     /// Finds the limit of a run from its figures and the observations beside it.
-    #[must_use]
     pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let evidence = Evidence::new(plan, measurement, watched);
         Self::of_finding(plan, rules::find(&evidence), &evidence)
     }
 
     /// Judges a run of several clients, and names the busiest client.
-    #[must_use]
     pub fn of_clients(
         plan: &Plan,
         measurement: &Measurement,

@@ -42,7 +42,6 @@ pub(super) fn others(
 }
 
 /// Warns of pipelines of `get` on a memcached that writes each of their replies separately.
-#[must_use]
 pub fn gets_warning(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let in_lines = plan.protocol.is_memcache() && plan.protocol != ProtocolKind::MemcacheBinary;
     let is_get =

@@ -91,7 +91,6 @@ pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option
 
 /// Describes a run that should have read the filled data, and found most of it missing: its figures are those
 /// of misses, which are less work.
-#[must_use]
 pub fn unfound(run: &Run) -> Option<String> {
     let filled = run.plan.data.fill.is_some() || !run.plan.setup.is_empty();
     let (_, text) = misses(&run.plan, &run.measurement).filter(|_| filled)?;

@@ -84,19 +84,16 @@ pub struct Verdict {
 
 impl Verdict {
     /// The verdict on a run about which nothing is known.
-    #[must_use]
     pub fn unknown(why: &str) -> Self {
         Self::new(LimitedBy::Unknown, None, why.to_owned(), String::new(), vec![])
     }
 
     /// Returns the limit in a word or two, for tables: a server that kept up with its schedule was no limit.
-    #[must_use]
     pub fn class(&self) -> &'static str {
         class(self.limited_by, self.finding)
     }
 
     /// The line of a report.
-    #[must_use]
     pub fn line(&self) -> String {
         match self.finding {
             Some(Finding::ScheduleKept) => self.text.clone(),
@@ -105,7 +102,6 @@ impl Verdict {
     }
 
     /// The evidence and the advice, without the limit.
-    #[must_use]
     pub fn reason(&self) -> String {
         match self.advice.as_str() {
             "" => self.statement.clone(),
@@ -129,7 +125,6 @@ impl Verdict {
 }
 
 /// Returns the word for tables for a limit with this reason.
-#[must_use]
 pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
     match finding {
         Some(Finding::ScheduleKept) => "not saturated",
@@ -219,25 +214,21 @@ pub struct Warning {
 
 impl Warning {
     /// Creates a warning of which a run has at most one; the text is escaped here.
-    #[must_use]
     pub fn new(kind: WarningKind, text: impl AsRef<[u8]>) -> Self {
         Self::about(kind, "", text)
     }
 
     /// Creates a warning about one of several subjects; the text is escaped here.
-    #[must_use]
     pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
         Self { kind, about: about.into(), text: escape(text) }
     }
 
     /// Returns the topic of the warning.
-    #[must_use]
     pub fn topic(&self) -> WarningTopic {
         (self.kind, self.about.clone())
     }
 
     /// Returns the warning with the name of the client that saw it.
-    #[must_use]
     pub fn of_client(self, called: &str) -> Self {
         let Self { kind, about, text } = self;
         let about = [called, &about].join(" ").trim_end().to_owned();

@@ -66,7 +66,6 @@ pub enum LimitedBy {
 
 impl LimitedBy {
     /// Returns the name, as used in documents.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -151,7 +150,6 @@ pub enum Finding {
 
 impl Finding {
     /// The limit for this reason.
-    #[must_use]
     pub fn limit(self) -> LimitedBy {
         match self {
             Self::Errors => LimitedBy::Errors,

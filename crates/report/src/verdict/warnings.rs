@@ -54,7 +54,6 @@ pub(crate) const HOUSEKEEPING: [&str; 17] = [
 ];
 
 /// All warnings about a run.
-#[must_use]
 pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Vec<Warning> {
     let memcache = plan.protocol.is_memcache();
     let mut found: Vec<Warning> = watched
@@ -120,7 +119,6 @@ fn bytes(n: f64) -> String {
 }
 
 /// The warning about a refused command that contains a word which looks like an option; unescaped.
-#[must_use]
 pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let different = plan.different_commands().commands;
     let refused = different.iter().zip(&measurement.total.commands);

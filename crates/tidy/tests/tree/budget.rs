@@ -14,7 +14,6 @@ const MARKS: (&str, &str) = ("<!-- product lines -->\n", "<!-- end of product li
 /// Files that only tests use, although it is compiled into the program or stands among its files.
 const SUPPORT: &[&str] = &[
     "crates/engine/src/scripted.rs",
-    "crates/keystorm/build.rs",
     "crates/report/src/conformance.rs",
     "crates/report/src/verdict/contradictions.rs",
     "crates/traffic/src/conformance.rs",
@@ -32,12 +31,12 @@ const AREAS: &[Area] = &[
             "crates/measure/",
             "crates/runner/",
         ],
-        budget: 29_180,
+        budget: 28_775,
     },
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
         paths: &["crates/report/", "crates/cli/src/console/"],
-        budget: 15_251,
+        budget: 15_395,
     },
     Area {
         name: "experiments: search, sweep, survey, impact, suite, footprint, profile, durability, connect, their frame",
@@ -56,9 +55,9 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_780,
+        budget: 13_679,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_965 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_955 },
     Area {
         name: "recorded traffic",
         paths: &[
@@ -74,7 +73,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/record/",
             "crates/keystorm/src/commands/replay.rs",
         ],
-        budget: 9_505,
+        budget: 9_443,
     },
     Area {
         name: "deliveries",
@@ -94,7 +93,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 6_695,
+        budget: 6_632,
     },
     Area {
         name: "host, doctor, sink",
@@ -105,7 +104,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/sink.rs",
             "crates/keystorm/src/server/",
         ],
-        budget: 8_813,
+        budget: 8_743,
     },
     Area {
         name: "command line, workload files, help",
@@ -120,7 +119,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_666,
+        budget: 8_688,
     },
     Area {
         name: "compare",
@@ -132,7 +131,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 7_094,
+        budget: 6_993,
     },
     Area {
         name: "several clients",
@@ -142,7 +141,7 @@ const AREAS: &[Area] = &[
             "crates/report/src/merge/",
             "crates/keystorm/src/commands/client.rs",
         ],
-        budget: 2_720,
+        budget: 2_700,
     },
     Area {
         name: "history, statistics, bench, tidy, main",
@@ -155,7 +154,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_649,
+        budget: 7_560,
     },
 ];
 

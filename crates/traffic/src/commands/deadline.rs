@@ -15,7 +15,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MS_NS: u64 = 1_000_000;
 
 /// The absolute time that a command sets, if it sets one.
-#[must_use]
 pub fn deadline(event: &Event) -> Option<Deadline> {
     let first = event.name().first()?.to_ascii_uppercase();
     let (at, unit_ns) = match first {

@@ -116,7 +116,6 @@ const NAME_BYTES_MAX: usize = 32;
 
 impl Command {
     /// Returns the properties of an event's command.
-    #[must_use]
     pub fn for_event(event: &Event) -> &'static Self {
         let name = event.name();
         let mut lower = [0; NAME_BYTES_MAX];
@@ -127,7 +126,6 @@ impl Command {
     }
 
     /// Returns whether the command is in the table, so that its arguments are known.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         !std::ptr::eq(self, &UNKNOWN)
     }
@@ -137,61 +135,51 @@ impl Command {
     }
 
     /// Returns whether the command changes data.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.has('w')
     }
 
     /// Returns whether the command reads data and changes none.
-    #[must_use]
     pub fn reads(&self) -> bool {
         self.has('r')
     }
 
     /// Returns whether the command returns the previous data that it changes.
-    #[must_use]
     pub fn takes(&self) -> bool {
         self.has('g')
     }
 
     /// Type of the command's keys, if it applies to one type only.
-    #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
         self.data_type
     }
 
     /// Returns whether the command's keys are names of channels.
-    #[must_use]
     pub fn names_channels(&self) -> bool {
         self.has('p') || self.has('s')
     }
 
     /// Returns whether the command may wait for another client.
-    #[must_use]
     pub fn blocks(&self) -> bool {
         self.has('b')
     }
 
     /// Returns whether the command subscribes or unsubscribes, so that any number of replies follow.
-    #[must_use]
     pub fn subscribes(&self) -> bool {
         self.has('s')
     }
 
     /// Returns whether the command concerns only its connection, such as a login.
-    #[must_use]
     pub fn is_of_connection(&self) -> bool {
         self.has('c')
     }
 
     /// Returns whether the command works on all stored data, so that other clients wait for it.
-    #[must_use]
     pub fn is_of_everything(&self) -> bool {
         self.has('d')
     }
 
     /// Returns whether the command works on a whole collection.
-    #[must_use]
     pub fn is_of_a_whole_collection(&self) -> bool {
         self.has('a')
     }
@@ -245,7 +233,6 @@ pub fn keys_of(protocol: Protocol, event: &Event, out: &mut Vec<usize>) {
 }
 
 /// Returns whether an event changes data; `None` if unknown.
-#[must_use]
 pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
     match protocol {
         Protocol::Memcache => Some(!matches!(event.name(), b"get" | b"gets" | b"gat" | b"gats")),

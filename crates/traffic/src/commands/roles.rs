@@ -92,7 +92,6 @@ fn entry(event: &Event) -> usize {
 }
 
 /// Returns the index of the entry number in `XADD`, after the options.
-#[must_use]
 pub fn entry_id(event: &Event) -> usize {
     let mut at = 2;
     loop {

@@ -109,7 +109,6 @@ pub struct Describer {
 
 impl Describer {
     /// Creates a describer for the events of a source.
-    #[must_use]
     pub fn new(source: &Source) -> Self {
         Self {
             protocol: source.protocol,

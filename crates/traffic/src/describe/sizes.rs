@@ -26,25 +26,21 @@ impl Sizes {
     }
 
     /// Returns the number of added numbers.
-    #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
     /// Mean; 0 if empty.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
     /// The largest.
-    #[must_use]
     pub const fn max(&self) -> u64 {
         self.max
     }
 
     /// The number that `percent` of them do not exceed, within 2 %.
-    #[must_use]
     pub fn percentile(&self, percent: f64) -> u64 {
         let rank = (self.count as f64 * percent / 100.0).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -58,7 +54,6 @@ impl Sizes {
     }
 
     /// Middle and count of each bucket, merged into at most `most` steps of about equal weight.
-    #[must_use]
     pub fn steps(&self, most: usize) -> Vec<(u64, u64)> {
         if self.buckets.len() <= most {
             let each = self.buckets.iter();

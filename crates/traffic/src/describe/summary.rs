@@ -181,7 +181,6 @@ fn ratio(hits: u64, misses: u64) -> Option<f64> {
 
 impl Describer {
     /// Describes the events. `losses` are those of their reader.
-    #[must_use]
     pub fn finish(mut self, source: &Source, losses: &Losses) -> Description {
         let events = self.times.events;
         let keys = self.key_counts.finish();

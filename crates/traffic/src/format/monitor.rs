@@ -27,7 +27,6 @@ pub(super) const FORMAT: Format = Format {
 const CLIENT_MASK: u64 = (1 << 48) - 1;
 
 /// Number of the client that MONITOR shows with this address.
-#[must_use]
 pub fn client_number(peer: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     peer.hash(&mut hasher);

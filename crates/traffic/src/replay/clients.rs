@@ -68,19 +68,16 @@ pub struct Clients {
 
 impl Clients {
     /// Number of connections.
-    #[must_use]
     pub fn connections(&self) -> u32 {
         self.connections
     }
 
     /// Number of clients with a connection to themselves.
-    #[must_use]
     pub fn own(&self) -> u32 {
         self.own
     }
 
     /// The connection of a client. A client that the first reading did not see shares the first client's.
-    #[must_use]
     pub fn connection(&self, client: u64) -> u32 {
         self.of.get(&client).copied().unwrap_or(0)
     }

@@ -168,37 +168,31 @@ pub struct PrefillPlan {
 
 impl PrefillPlan {
     /// Number of keys that are written.
-    #[must_use]
     pub fn keys(&self) -> u64 {
         self.count
     }
 
     /// Number of commands to send.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.keys.len() as u64
     }
 
     /// Returns whether the record has more keys than are remembered.
-    #[must_use]
     pub fn is_partial(&self) -> bool {
         self.overflown
     }
 
     /// Number of connections that send them.
-    #[must_use]
     pub fn connections(&self) -> u32 {
         CONNECTIONS.min(self.keys.len().max(1) as u32)
     }
 
     /// Sets the kind of server that is prefilled.
-    #[must_use]
     pub fn to(self, to_cache: bool) -> Self {
         Self { to_cache, ..self }
     }
 
     /// An example of the commands that write keys.
-    #[must_use]
     pub fn example(&self) -> CommandSpec {
         if self.to_cache {
             CommandSpec::from_words(["set", "k", "0", "0", "v"])

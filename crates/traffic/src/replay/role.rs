@@ -41,7 +41,6 @@ pub enum Reason {
 
 impl Reason {
     /// The end of the phrase "… left out, which".
-    #[must_use]
     pub fn why(self) -> &'static str {
         match self {
             Self::ScriptEffect => "scripts ran; the calls of these scripts are sent",
@@ -126,7 +125,6 @@ fn lacks_script(event: &Event) -> bool {
 
 /// Returns whether a load of single commands can include this command: a replay sends it, it does not block,
 /// and it is part of no transaction.
-#[must_use]
 pub fn stands_alone(event: &Event) -> bool {
     Role::for_event(event) == Role::Sent && !is_one_of(event, STATEFUL)
 }

@@ -186,7 +186,6 @@ impl Scan {
     }
 
     /// Number of clients.
-    #[must_use]
     pub fn clients(&self) -> u64 {
         self.clients.len()
     }
@@ -198,14 +197,12 @@ impl Scan {
     }
 
     /// Assigns the clients to this many connections; with `None` each has its own, up to a thousand.
-    #[must_use]
     pub fn shared_out(&self, connections: Option<u32>) -> Clients {
         self.clients.clone().on(connections)
     }
 
     /// Returns the times of the recorded server's stalls in a run that sends the record `rounds` times at
     /// this speed.
-    #[must_use]
     pub fn stalls_at(&self, speed: &Speed, rounds: u64) -> Vec<RecordedStall> {
         if speed.is_max() {
             return Vec::new();
@@ -225,7 +222,6 @@ impl Scan {
 
     /// The rates at which commands are due, as a schedule, if the record is sent `rounds` times at this
     /// speed. `None` if commands have no due times.
-    #[must_use]
     pub fn schedule(&self, speed: &Speed, rounds: u64) -> Option<Schedule> {
         if speed.is_max() {
             return None;

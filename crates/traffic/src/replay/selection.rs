@@ -20,7 +20,6 @@ pub struct Selection {
 
 impl Selection {
     /// Returns whether every command is selected.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
@@ -51,13 +50,11 @@ pub struct Glob(Vec<u8>);
 
 impl Glob {
     /// Returns the glob for a pattern as typed.
-    #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.as_bytes().to_vec())
     }
 
     /// Returns whether the pattern matches the whole text.
-    #[must_use]
     pub fn fits(&self, text: &[u8]) -> bool {
         let pattern = &self.0;
         let (mut at, mut from) = (0, 0);

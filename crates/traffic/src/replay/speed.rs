@@ -42,26 +42,22 @@ impl Speed {
     }
 
     /// The recorded times.
-    #[must_use]
     pub fn recorded() -> Self {
         Self::times(1.0)
     }
 
     /// A constant factor above 0.
-    #[must_use]
     pub fn times(factor: f64) -> Self {
         let curve = Curve::new(&Schedule::constant(factor), 1.0, 0);
         Self { curve: Some(curve), written: factor.to_string(), hint: 0 }
     }
 
     /// Returns whether requests are sent as soon as replies allow, regardless of recorded times.
-    #[must_use]
     pub fn is_max(&self) -> bool {
         self.curve.is_none()
     }
 
     /// Text of the speed, as typed.
-    #[must_use]
     pub fn written(&self) -> &str {
         &self.written
     }

@@ -27,7 +27,6 @@ pub struct Traffic {
 
 impl Traffic {
     /// Returns the traffic of a scanned record, sent `rounds` times by these connections at this speed.
-    #[must_use]
     pub fn new(replay: Replay, scan: &Scan, clients: Clients, speed: Speed, rounds: u64) -> Self {
         Self {
             replay,
@@ -41,13 +40,11 @@ impl Traffic {
     }
 
     /// Returns the traffic at another speed, sent `rounds` times.
-    #[must_use]
     pub fn at_speed(&self, speed: Speed, rounds: u64) -> Self {
         Self { speed, rounds, ..self.clone() }
     }
 
     /// Returns the same traffic for other connections.
-    #[must_use]
     pub fn over(&self, clients: Clients) -> Self {
         Self { clients, ..self.clone() }
     }

@@ -27,7 +27,6 @@ pub enum Redirect<'t> {
 
 impl<'t> Redirect<'t> {
     /// Parses an error text, such as `MOVED 3999 127.0.0.1:6381`; `None` for any other error.
-    #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
         let kind = words.next()?;

@@ -13,13 +13,11 @@ use memchr::memchr;
 pub const SLOTS: u16 = 16_384;
 
 /// The slot of a key.
-#[must_use]
 pub fn slot_of(key: &[u8]) -> u16 {
     crc16(0, &key[hashed(key)]) % SLOTS
 }
 
 /// The part of a key that determines its slot.
-#[must_use]
 pub fn hashed(key: &[u8]) -> Range<usize> {
     let Some(open) = memchr(b'{', key) else { return 0..key.len() };
     match memchr(b'}', &key[open + 1..]) {
@@ -52,7 +50,6 @@ const TABLE: [u16; 256] = {
 
 /// Three characters whose slot is `slot`.
 #[inline]
-#[must_use]
 pub fn tag_of(slot: u16) -> [u8; 3] {
     TAGS[usize::from(slot % SLOTS)]
 }

@@ -46,14 +46,12 @@ pub enum Role {
 
 impl Node {
     /// Returns the name: `host:port`.
-    #[must_use]
     pub fn name(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
     /// Returns the number of slots that the node owns or copies.
-    #[must_use]
     pub fn slot_count(&self) -> u32 {
         self.slots.iter().map(|range| u32::from(*range.end() - *range.start()) + 1).sum()
     }
@@ -79,7 +77,6 @@ impl Topology {
     /// Parses the reply to `CLUSTER SHARDS` from the node at host `asked`; with `tls` the ports are for TLS.
     /// Failing or loading nodes are left out, unless they are masters with slots. `None` if the reply has
     /// another shape.
-    #[must_use]
     pub fn of_shards(reply: &Value, asked: &str, tls: bool) -> Option<Self> {
         let shards = reply.items()?.iter().map(|shard| read_shard(shard, asked, tls));
         Some(Self::from_shards(shards.collect::<Option<Vec<_>>>()?))
@@ -87,7 +84,6 @@ impl Topology {
 
     /// Parses the reply to `CLUSTER SLOTS`. Its ports are for the kind of connection that carried the
     /// question.
-    #[must_use]
     pub fn of_slots(reply: &Value, asked: &str) -> Option<Self> {
         let mut shards: Vec<Shard> = Vec::new();
         for range in reply.items()? {
@@ -134,20 +130,17 @@ impl Topology {
     }
 
     /// Returns the number of masters, which come first in the list.
-    #[must_use]
     pub fn masters(&self) -> usize {
         self.nodes.iter().take_while(|node| node.role == Role::Master).count()
     }
 
     /// Returns the number of slots without an owner.
-    #[must_use]
     pub fn slots_without_owner(&self) -> u32 {
         let owned: u32 = self.nodes[..self.masters()].iter().map(Node::slot_count).sum();
         u32::from(SLOTS).saturating_sub(owned)
     }
 
     /// Returns the number of masters with slots that have no healthy replica.
-    #[must_use]
     pub fn masters_without_replica(&self) -> usize {
         let (masters, replicas) = self.nodes.split_at(self.masters());
         let alone = masters.iter().enumerate().filter(|(n, m)| {

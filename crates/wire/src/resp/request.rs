@@ -25,13 +25,11 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// Word `n` of the request, at most its first 64 bytes; empty where there is none. Word 0 is
     /// the command's name, and the first four are kept.
-    #[must_use]
     pub fn word(&self, n: usize) -> &'a [u8] {
         self.words.get(n).copied().unwrap_or_default()
     }
 
     /// Returns the number of words, the name included; at least 1.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }

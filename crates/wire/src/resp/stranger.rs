@@ -14,7 +14,6 @@ pub(super) fn stranger(input: &[u8]) -> ProtocolError {
 }
 
 /// Returns the likely sender of bytes that are not RESP, and the remedy, if known.
-#[must_use]
 pub fn speaker(bytes: &[u8]) -> Option<Text> {
     Some(match bytes {
         // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>

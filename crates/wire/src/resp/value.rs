@@ -53,7 +53,6 @@ impl Value {
     }
 
     /// The text of a status, string, number or error.
-    #[must_use]
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Simple(b)
@@ -68,7 +67,6 @@ impl Value {
     }
 
     /// The members of a list or a set.
-    #[must_use]
     pub fn items(&self) -> Option<&[Self]> {
         match self {
             Self::Array(items) | Self::Set(items) => Some(items),
@@ -77,7 +75,6 @@ impl Value {
     }
 
     /// The pairs of a map, which RESP2 sends as a flat list.
-    #[must_use]
     pub fn pairs(&self) -> Option<Vec<(&Self, &Self)>> {
         match self {
             Self::Map(pairs) => Some(pairs.iter().map(|(key, value)| (key, value)).collect()),

@@ -13,7 +13,6 @@ use crate::{Arg, CommandSpec, Endpoint, Piece, Plan, PlanError, PlanParts};
 
 impl PlanParts {
     /// Number of receiving threads, beside the senders'; 0 without receivers.
-    #[must_use]
     pub fn receiver_threads(&self) -> u16 {
         self.delivery.as_ref().map_or(0, |delivery| delivery.threads)
     }
@@ -24,19 +23,16 @@ impl PlanParts {
     }
 
     /// Returns whether it has receivers: then its requests are messages.
-    #[must_use]
     pub fn has_receivers(&self) -> bool {
         self.delivery.is_some()
     }
 
     /// Receivers of this share of the plan, if it has any.
-    #[must_use]
     pub fn own_receivers(&self) -> Option<Delivery> {
         self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard))
     }
 
     /// Plural noun for its requests: `requests` or `messages`.
-    #[must_use]
     pub fn sends(&self) -> &'static str {
         if self.has_receivers() { "messages" } else { "requests" }
     }

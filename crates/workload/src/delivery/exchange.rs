@@ -18,7 +18,6 @@ pub struct Exchange {
 
 impl Exchange {
     /// Returns the exchange of a share of a plan with `receivers` receivers.
-    #[must_use]
     pub fn of_share(self, shard: Shard, receivers: u32) -> Self {
         let before = shard.part(u64::from(receivers)).start;
         Self { receivers_before: before as u32, receivers_total: receivers, ..self }
@@ -27,7 +26,6 @@ impl Exchange {
 
 impl Delivery {
     /// Returns the receivers of all clients, for a share with messages between clients.
-    #[must_use]
     pub fn of_all_clients(&self) -> Self {
         let receivers = self.exchange.map_or(0, |exchange| exchange.receivers_total);
         let (receivers, exchange) = (receivers.max(self.receivers), None);
@@ -35,14 +33,12 @@ impl Delivery {
     }
 
     /// Number of a receiver of this share among those of all clients, if messages go between clients.
-    #[must_use]
     pub fn number_among_all(&self, receiver: u32) -> u32 {
         self.exchange.map_or(0, |exchange| exchange.receivers_before) + receiver
     }
 
     /// Returns whether each message between clients goes to one receiver of any client, so that no client
     /// alone knows which messages have come.
-    #[must_use]
     pub fn competes_between_clients(&self) -> bool {
         self.exchange.is_some() && self.kind.keeps_messages() && !self.kind.fans_out_unseen()
     }
@@ -67,7 +63,6 @@ impl Default for MessageNumbers {
 impl MessageNumbers {
     /// Number of the message of this request.
     #[inline]
-    #[must_use]
     pub fn of_request(self, number: u64) -> u64 {
         number.wrapping_sub(self.first).wrapping_mul(self.clients).wrapping_add(self.own)
     }
@@ -75,7 +70,6 @@ impl MessageNumbers {
 
 impl PlanParts {
     /// Returns whether receivers get the messages of all clients.
-    #[must_use]
     pub fn exchanges_messages(&self) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| delivery.exchange.is_some())
     }
@@ -89,13 +83,11 @@ impl PlanParts {
 
 impl Plan {
     /// Exchange of messages between clients, if there is one and this is one of several shares.
-    #[must_use]
     pub fn exchange(&self) -> Option<Exchange> {
         self.delivery.as_ref().filter(|_| !self.load.shard.is_whole())?.exchange
     }
 
     /// The numbers of its messages.
-    #[must_use]
     pub fn message_numbers(&self) -> MessageNumbers {
         let Shard { index, of } = self.load.shard;
         let (own, clients) = match self.exchange() {

@@ -57,7 +57,6 @@ pub struct Message {
 impl Message {
     /// Writes it as bytes.
     #[inline]
-    #[must_use]
     pub fn to_bytes(self) -> [u8; BYTES] {
         let purpose = match self.purpose {
             Purpose::Probe => b'p',
@@ -87,7 +86,6 @@ impl Message {
 
     /// Parses the bytes of a message; `None` if they are not one.
     #[inline]
-    #[must_use]
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
         let purpose = match bytes[1] {
             b'p' => Purpose::Probe,
@@ -114,7 +112,6 @@ impl Message {
 
 impl Message {
     /// The run number, shortened to the room in [`to_number`](Self::to_number).
-    #[must_use]
     pub fn short_run(run: u32) -> u32 {
         run & ((1 << RUN_BITS) - 1)
     }
@@ -122,7 +119,6 @@ impl Message {
     /// Writes its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads without room
     /// for more. Its times and sender must be known otherwise.
     #[inline]
-    #[must_use]
     pub fn to_number(self) -> [u8; NUMBER_BYTES] {
         let purpose = match self.purpose {
             Purpose::Probe => b'P',
@@ -136,7 +132,6 @@ impl Message {
 
     /// Parses these bytes; `None` if they are not a message's.
     #[inline]
-    #[must_use]
     pub fn from_number(bytes: &[u8; NUMBER_BYTES]) -> Option<Self> {
         let purpose = match bytes[0] {
             b'P' => Purpose::Probe,

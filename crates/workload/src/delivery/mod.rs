@@ -123,13 +123,11 @@ pub enum Subscription {
 impl DeliveryKind {
     /// Returns whether each cluster node reports, or copies, only its own keys, so that a receiver must be at
     /// several nodes.
-    #[must_use]
     pub fn is_at_each_node(&self) -> bool {
         !matches!(self, Self::Pubsub { .. } | Self::Queue { .. })
     }
 
     /// Returns whether keys of the run remain afterwards unless they are removed.
-    #[must_use]
     pub fn leaves_keys(&self) -> bool {
         match self {
             Self::Queue { .. } | Self::Replica => true,
@@ -139,7 +137,6 @@ impl DeliveryKind {
     }
 
     /// Returns whether the places of messages belong to hash slots, whose owners receivers connect to.
-    #[must_use]
     pub fn has_slots(&self) -> bool {
         !matches!(
             self,
@@ -148,7 +145,6 @@ impl DeliveryKind {
     }
 
     /// Connections of each receiver.
-    #[must_use]
     pub fn connections_each(&self) -> u32 {
         match self {
             Self::Invalidate { tracking } if tracking.redirect => 2,
@@ -157,7 +153,6 @@ impl DeliveryKind {
     }
 
     /// Nanoseconds from the arrival of a message at the server until its delivery is due.
-    #[must_use]
     pub fn delay_ns(&self) -> u64 {
         match self {
             Self::Notify { event: KeyEvent::Expired, ttl_ms, .. } => {
@@ -168,7 +163,6 @@ impl DeliveryKind {
     }
 
     /// Returns the names of its options.
-    #[must_use]
     pub fn names(self) -> DeliveryNames {
         match self {
             Self::Pubsub { .. } | Self::Notify { .. } => DeliveryNames {
@@ -196,13 +190,11 @@ impl DeliveryKind {
     }
 
     /// Returns whether a reply to a sender is the number of receivers of its message.
-    #[must_use]
     pub fn replies_name_receivers(self) -> bool {
         matches!(self, Self::Pubsub { .. })
     }
 
     /// Describes other causes of messages that receivers get.
-    #[must_use]
     pub fn others(self) -> &'static str {
         match self {
             // An event or an invalidation has a key, which anybody may write.
@@ -212,7 +204,6 @@ impl DeliveryKind {
     }
 
     /// Returns the server's names of the receivers' commands while load runs.
-    #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
             Self::Pubsub { .. } | Self::Notify { .. } => &[
@@ -231,20 +222,17 @@ impl DeliveryKind {
     }
 
     /// Returns whether receivers measure from the acknowledgement of a message.
-    #[must_use]
     pub fn follows_acknowledgements(self) -> bool {
         matches!(self, Self::Invalidate { .. })
     }
 
     /// Returns whether messages without a waiting receiver are kept until one takes them.
-    #[must_use]
     pub fn keeps_messages(self) -> bool {
         matches!(self, Self::Queue { .. })
     }
 
     /// Returns whether each message goes to all receivers of its place, and no reply counts them; then all
     /// places must have equally many.
-    #[must_use]
     pub fn fans_out_unseen(self) -> bool {
         match self {
             Self::Queue { queue, .. } => queue.groups() == 0,
@@ -254,7 +242,6 @@ impl DeliveryKind {
     }
 
     /// Number of groups; receivers take groups in turn.
-    #[must_use]
     pub fn groups(self) -> u32 {
         match self {
             Self::Queue { queue, .. } => queue.groups().max(1),
@@ -268,7 +255,6 @@ impl Delivery {
     /// they get the messages of the share's senders. Channels are divided like their subscribers, so that a
     /// message has as many subscribers as without shares; each share has at least one channel. If messages go
     /// between clients, all have the same places.
-    #[must_use]
     pub fn own(&self, shard: Shard) -> Self {
         let mut own = self.clone();
         if shard.is_whole() {
@@ -296,14 +282,12 @@ impl Delivery {
     }
 
     /// Returns whether receivers know the place of each message.
-    #[must_use]
     pub fn names_places(&self) -> bool {
         self.kind.keeps_messages()
             || matches!(self.kind, DeliveryKind::Invalidate { .. }) && self.places > 1
     }
 
     /// Number of places that each receiver distinguishes.
-    #[must_use]
     pub fn distinguished_places(&self) -> u32 {
         match (self.names_places(), self.node_receivers.is_empty()) {
             (false, _) => 1,
@@ -314,7 +298,6 @@ impl Delivery {
     }
 
     /// Number of receivers of each place, if equal for all.
-    #[must_use]
     pub fn receivers_each(&self) -> u64 {
         if !self.node_receivers.is_empty() {
             return self
@@ -328,14 +311,12 @@ impl Delivery {
 
     /// The name of a place: the prefix and its number in 12 digits, which are a hash tag if the prefix begins
     /// one.
-    #[must_use]
     pub fn place_name(&self, place: u32) -> String {
         let end = if self.prefix.ends_with(TAG) { "}" } else { "" };
         format!("{}{}{end}", self.prefix, Self::place_digits(place))
     }
 
     /// Returns the digits for the number of a place in its name.
-    #[must_use]
     pub fn place_digits(place: u32) -> String {
         format!("{place:012}")
     }
@@ -358,7 +339,6 @@ impl Delivery {
     }
 
     /// Returns how many receivers each place has.
-    #[must_use]
     pub fn receivers_by_place(&self) -> Vec<u32> {
         let mut receivers = vec![0; self.places as usize];
         for place in (0..self.receivers).flat_map(|receiver| self.places_of(receiver)) {
@@ -369,7 +349,6 @@ impl Delivery {
 
     /// Thread of a receiver. Receivers with one place each are on one thread if they share it, except caches,
     /// all of which have the same places.
-    #[must_use]
     pub fn thread_of(&self, receiver: u32) -> u16 {
         if matches!(self.kind, DeliveryKind::Invalidate { .. }) {
             // The receivers of one cache at several nodes run on one thread.

@@ -26,7 +26,6 @@ pub const TAG: char = '{';
 
 impl Delivery {
     /// Number of logical receivers: those of a cluster count once, at however many nodes they are.
-    #[must_use]
     pub fn logical_receivers(&self) -> u32 {
         let last = self.node_receivers.iter().map(|node_receiver| node_receiver.receiver + 1).max();
         last.unwrap_or(self.receivers)

@@ -114,13 +114,11 @@ impl Named for StreamAck {
 
 impl ListPop {
     /// Returns whether it blocks on nothing, so that receivers poll.
-    #[must_use]
     pub fn polls(self) -> bool {
         matches!(self, Self::Lpop | Self::Rpop)
     }
 
     /// Returns whether it takes from the left end, the head, of a list with these senders.
-    #[must_use]
     pub fn takes_left(self, push: ListPush) -> bool {
         match self {
             Self::Blpop | Self::Lpop => true,
@@ -132,13 +130,11 @@ impl ListPop {
 
 impl Queue {
     /// Number of consumer groups; 0 if every receiver gets each message, 1 for a list or a sorted set.
-    #[must_use]
     pub fn groups(self) -> u32 {
         if let Self::Stream { groups, .. } = self { groups } else { 1 }
     }
 
     /// Server's names of the receivers' commands while load runs.
-    #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
             Self::List { .. } => &[

@@ -26,7 +26,6 @@ impl ReplicaWait {
     pub const COMMAND: u32 = 1;
 
     /// Numbers that the reply must reach, in order.
-    #[must_use]
     pub fn wanted(&self) -> [Option<u32>; 2] {
         match self.local {
             Some(local) => [Some(local), Some(self.replicas)],
@@ -35,7 +34,6 @@ impl ReplicaWait {
     }
 
     /// Name of the command with its numbers, such as `WAITAOF 1 2`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.local {
             Some(local) => format!("WAITAOF {local} {}", self.replicas),
@@ -51,7 +49,6 @@ impl ReplicaWait {
 
 impl PlanParts {
     /// Wait of senders after each message, if there is one.
-    #[must_use]
     pub fn replica_wait(&self) -> Option<ReplicaWait> {
         self.delivery.as_ref().and_then(|delivery| delivery.wait)
     }

@@ -40,7 +40,6 @@ const STREAM: u64 = 14 << 56;
 impl DrawnNumber {
     /// Number of request `request`.
     #[inline]
-    #[must_use]
     pub fn number(self, seed: u64, request: u64) -> u64 {
         let stream = STREAM.wrapping_add(u64::from(self.stream) << 48);
         let seed = seed.wrapping_add(stream);
@@ -56,7 +55,6 @@ impl DrawnNumber {
 
     /// Number of request `request`, written.
     #[inline]
-    #[must_use]
     pub fn digits(self, seed: u64, request: u64) -> Digits {
         let number = self.number(seed, request);
         match self.letters {

@@ -23,7 +23,6 @@ pub(super) const LETTERS: &str = "alnum";
 impl KeyText {
     /// The number of a key, written.
     #[inline]
-    #[must_use]
     pub fn digits(self, number: u64) -> Digits {
         let number = if self.hashed { hashes::fnv(number) } else { number };
         if self.letters {
@@ -96,7 +95,6 @@ impl Digits {
 
     /// The digits.
     #[inline]
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[usize::from(self.first)..]
     }

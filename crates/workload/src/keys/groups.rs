@@ -18,7 +18,6 @@ impl OneGroup {
 
     /// Moves within a group like [`KeyGroups::behind`]; returns `key` itself while there are no groups.
     #[inline]
-    #[must_use]
     pub fn behind(&self, key: u64, nth: u64) -> u64 {
         self.0.get().map_or(key, |groups| groups.behind(key, nth))
     }
@@ -62,7 +61,6 @@ impl KeyGroups {
 
     /// Groups `range` keys, at most [`KEYS_MAX`](Self::KEYS_MAX); `group` returns the group of each, below
     /// `groups`.
-    #[must_use]
     pub fn new(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
         let range = range.min(Self::KEYS_MAX);
         let of: Vec<u16> = (0..range).map(|key| group(key).min(groups - 1)).collect();
@@ -86,7 +84,6 @@ impl KeyGroups {
     /// The key `nth` positions after `key` in its group, cyclically; `key` itself for 0, and if it is in no
     /// group.
     #[inline]
-    #[must_use]
     pub fn behind(&self, key: u64, nth: u64) -> u64 {
         let Some(group) = usize::try_from(key).ok().and_then(|key| self.of.get(key)) else {
             return key;

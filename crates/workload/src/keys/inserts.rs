@@ -30,7 +30,6 @@ pub struct Inserts {
 
 impl Inserts {
     /// Creates the inserts of a share of a run that begins with the keys `0..range`.
-    #[must_use]
     pub fn new(range: u64, shard: Shard) -> Self {
         let window = (0..WINDOW / 64).map(|_| AtomicU64::new(0)).collect();
         let [begun, answered] = [0, 0].map(AtomicU64::new);
@@ -38,7 +37,6 @@ impl Inserts {
     }
 
     /// Returns the next key to insert. `None` while far too many inserts wait for an earlier one.
-    #[must_use]
     pub fn begin(&self) -> Option<u64> {
         let ahead = self.begun.load(SeqCst).saturating_sub(self.answered.load(SeqCst));
         (ahead < WINDOW - SLACK).then(|| self.key_at(self.range + self.begun.fetch_add(1, SeqCst)))
@@ -65,14 +63,12 @@ impl Inserts {
 
     /// Number of existing keys: all positions below it.
     #[inline]
-    #[must_use]
     pub fn present(&self) -> u64 {
         self.range + self.answered.load(SeqCst)
     }
 
     /// The key at a place. The shares of a run take turns.
     #[inline]
-    #[must_use]
     pub fn key_at(&self, place: u64) -> u64 {
         let Shard { index, of } = self.shard;
         match place.checked_sub(self.range) {
@@ -82,7 +78,6 @@ impl Inserts {
     }
 
     /// Returns whether a key and all keys before it have been inserted.
-    #[must_use]
     pub fn is_there(&self, key: u64) -> bool {
         self.nth(key).is_none_or(|nth| nth < self.answered.load(SeqCst))
     }

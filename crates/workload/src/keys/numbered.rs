@@ -67,7 +67,6 @@ impl fmt::Display for DrawnBy {
 /// The part of `range` keys that belongs to connection `connection` of `connections`: first key and length.
 /// Parts are equal, except that the last ones may be shorter; if there are more connections than keys,
 /// several share one.
-#[must_use]
 pub fn slice_of(range: u64, connections: u64, connection: u64) -> (u64, u64) {
     let range = range.max(1);
     let width = range.div_ceil(connections.max(1));

@@ -34,25 +34,21 @@ pub struct KeySpace {
 
 impl KeySpace {
     /// Keys `0..range`, drawn so.
-    #[must_use]
     pub fn new(range: Option<u64>, draw: KeyDist) -> Self {
         Self { range, draw, ..Self::default() }
     }
 
     /// Draws of these keys.
-    #[must_use]
     pub fn draws(&self) -> Box<dyn KeyDraw> {
         self.draw.over(self.range.unwrap_or(0).max(1))
     }
 
     /// Source of its keys.
-    #[must_use]
     pub fn source(&self) -> Source {
         self.draws().source()
     }
 
     /// Digits that hold every key: 12, or more for ranges beyond 10^12. 0 for unpadded numbers.
-    #[must_use]
     pub fn digits(&self) -> usize {
         if self.numbered.bare {
             return 0;
@@ -91,7 +87,6 @@ impl KeyDist {
     }
 
     /// Text of the distribution.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -100,7 +95,6 @@ impl KeyDist {
     ///
     /// # Panics
     /// Panics if the text was not checked by this program's table, which only a bug in keystorm can cause.
-    #[must_use]
     pub fn over(&self, range: u64) -> Box<dyn KeyDraw> {
         let keys = match &self.trace {
             Some(keys) => Box::new(Trace::new(keys.clone(), range)),
@@ -121,20 +115,17 @@ impl KeyDist {
     }
 
     /// Returns whether some draws go to keys beyond the range.
-    #[must_use]
     pub fn may_miss(&self) -> bool {
         self.hits.is_some()
     }
 
     /// The file of the keys, and the name of its column if one is given.
-    #[must_use]
     pub fn file(&self) -> Option<(&str, Option<&str>)> {
         let source = self.text.strip_prefix("file:")?;
         Some(source.split_once('#').map_or((source, None), |(path, name)| (path, Some(name))))
     }
 
     /// Returns whether its file has not been read, so that it can be shown and compared, but not sent.
-    #[must_use]
     pub fn is_description(&self) -> bool {
         self.file().is_some() && self.trace.is_none()
     }
@@ -151,7 +142,6 @@ impl KeyDist {
     }
 
     /// The least range that holds every key of the file.
-    #[must_use]
     pub fn trace_range(&self) -> Option<u64> {
         self.trace.as_ref()?.iter().max().map(|largest| largest.saturating_add(1))
     }

@@ -47,7 +47,6 @@ impl Piece {
 impl Curve {
     /// Creates the curve of a schedule, in units of `1 / scale` requests, after `hold_ns` nanoseconds at its
     /// first rate.
-    #[must_use]
     pub fn new(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
         let mut pieces = Vec::with_capacity(schedule.stages.len() + 2);
         let held_by = |ns: u64| ns.saturating_add(hold_ns);
@@ -82,7 +81,6 @@ impl Curve {
     }
 
     /// Units due within the first `ns` nanoseconds.
-    #[must_use]
     pub fn count_by(&self, ns: u64) -> f64 {
         let at = self.pieces.partition_point(|p| p.start_ns <= ns).max(1) - 1;
         let piece = &self.pieces[at];
@@ -91,7 +89,6 @@ impl Curve {
 
     /// Due time of unit `number`, in nanoseconds from the start; `u64::MAX` if it is never due. `piece`
     /// remembers the last piece, so numbers must not fall.
-    #[must_use]
     pub fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
         while let Some(next) = self.pieces.get(*piece + 1)
             && number >= next.before

@@ -27,13 +27,11 @@ pub enum Pace {
 
 impl Pace {
     /// Creates an open loop at one rate, in requests per second.
-    #[must_use]
     pub fn constant(rate_per_s: f64) -> Self {
         Self::Open(Schedule::constant(rate_per_s))
     }
 
     /// The schedule at `times` the rate.
-    #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let Self::Open(schedule) = self else { return self.clone() };
         let mut schedule = schedule.clone();
@@ -45,7 +43,6 @@ impl Pace {
     }
 
     /// The schedule, if there is one.
-    #[must_use]
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             Self::Closed => None,
@@ -80,14 +77,12 @@ pub struct Stage {
 
 impl Stage {
     /// Returns a stage of one rate, in requests per second, for `lasts_ns` nanoseconds.
-    #[must_use]
     pub fn steady(rate_per_s: f64, lasts_ns: Option<u64>) -> Self {
         Self::ramp(rate_per_s, rate_per_s, lasts_ns)
     }
 
     /// Returns a stage whose rate changes evenly from one value to another, in requests per second, over `lasts_ns`
     /// nanoseconds.
-    #[must_use]
     pub fn ramp(from_per_s: f64, to_per_s: f64, lasts_ns: Option<u64>) -> Self {
         Self { from_per_s, to_per_s, lasts_ns, unlimited: false }
     }
@@ -118,32 +113,27 @@ pub enum Arrivals {
 
 impl Schedule {
     /// Returns a schedule of one rate, in requests per second, at equal distances.
-    #[must_use]
     pub fn constant(rate_per_s: f64) -> Self {
         Self { stages: vec![Stage::steady(rate_per_s, None)], arrivals: Arrivals::Constant }
     }
 
     /// The one rate in requests per second, or `None` if it changes.
-    #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         let rate = self.stages.first()?.from_per_s;
         self.stages.iter().all(|s| s.from_per_s == rate && s.to_per_s == rate).then_some(rate)
     }
 
     /// The highest rate in requests per second.
-    #[must_use]
     pub fn peak_per_s(&self) -> f64 {
         self.stages.iter().map(|s| s.from_per_s.max(s.to_per_s)).fold(0.0, f64::max)
     }
 
     /// The final rate in requests per second.
-    #[must_use]
     pub fn last_per_s(&self) -> f64 {
         self.stages.last().map_or(0.0, |s| s.to_per_s)
     }
 
     /// The rate at a time since the start, in requests per second.
-    #[must_use]
     pub fn rate_at(&self, ns: u64) -> f64 {
         let mut from_ns = 0u64;
         for stage in &self.stages {
@@ -157,7 +147,6 @@ impl Schedule {
     }
 
     /// Returns whether it has a rate at all times.
-    #[must_use]
     pub fn is_limited(&self) -> bool {
         self.unlimited().next().is_none()
     }
@@ -174,7 +163,6 @@ impl Schedule {
 
     /// The schedule up to `at_ns`, and from then on at this rate until the next stage begins; `None` means no
     /// limit.
-    #[must_use]
     pub fn changed(&self, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         let mut stages = Vec::with_capacity(self.stages.len() + 2);
         let changed = |lasts_ns| Stage {
@@ -207,13 +195,11 @@ impl Schedule {
     }
 
     /// The length of all stages in nanoseconds, if they end.
-    #[must_use]
     pub fn length_ns(&self) -> Option<u64> {
         self.stages.iter().map(|s| s.lasts_ns).sum()
     }
 
     /// The mean of the rates over the first `span_ns` nanoseconds, in requests per second.
-    #[must_use]
     pub fn mean_per_s(&self, span_ns: u64) -> f64 {
         let span_s = span_ns as f64 / 1e9;
         if span_s > 0.0 { self.due_by(span_ns) / span_s } else { self.last_per_s() }
@@ -221,13 +207,11 @@ impl Schedule {
 
     /// Due time of request `number`, in nanoseconds from the start; `u64::MAX` if it is never due, and an
     /// expectation if arrivals are random.
-    #[must_use]
     pub fn due_ns(&self, number: f64) -> u64 {
         Curve::new(self, 1.0, 0).due_ns(number, &mut 0)
     }
 
     /// Number of requests that are due within the first `span_ns` nanoseconds; an expectation if arrivals are random.
-    #[must_use]
     pub fn due_by(&self, span_ns: u64) -> f64 {
         Curve::new(self, 1.0, 0).count_by(span_ns)
     }

@@ -51,7 +51,6 @@ const DRAWN_MAX: u64 = 1 << 22;
 
 impl Pacer {
     /// Creates the walk over `lane`'s units of `curve` from `start_ns` on. `seed` is for random arrivals.
-    #[must_use]
     pub fn new(start_ns: u64, curve: Curve, arrivals: Arrivals, lane: Lane, seed: u64) -> Self {
         assert!(lane.index < lane.of, "lane {lane:?} is one of those there are");
         // Another stream than that of the keys, and another one for each lane.
@@ -77,7 +76,6 @@ impl Pacer {
     }
 
     /// Excludes units due before this time, those of a warm-up, from every count.
-    #[must_use]
     pub fn counting_from(self, ns: u64) -> Self {
         Self { counts_from_ns: ns, ..self }
     }
@@ -98,7 +96,6 @@ impl Pacer {
     }
 
     /// Due time of the next unit, or its earliest; `u64::MAX` if there is none.
-    #[must_use]
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns.min(self.unlimited.start)
@@ -137,7 +134,6 @@ impl Pacer {
     }
 
     /// Number of units due before `end_ns`: those taken since counting began, and those not taken.
-    #[must_use]
     pub fn due_before(&self, end_ns: u64) -> u64 {
         let taken = self.taken - self.taken_uncounted + self.taken_unlimited;
         taken.saturating_add(self.left_before(end_ns))
@@ -165,7 +161,6 @@ impl Pacer {
     }
 
     /// Number of units that are due at `now_ns` and not taken; an expectation if arrivals are random.
-    #[must_use]
     pub fn backlog(&self, now_ns: u64) -> u64 {
         if self.due_ns > now_ns {
             return 0;

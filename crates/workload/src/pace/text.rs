@@ -63,7 +63,6 @@ fn duration(text: &str) -> Result<u64, String> {
 }
 
 /// Shortest text of stages.
-#[must_use]
 pub fn written(stages: &[Stage]) -> String {
     let mut text = String::new();
     for (at, stage) in stages.iter().enumerate() {

@@ -22,7 +22,6 @@ pub struct DistinctCommands<'p> {
 impl Plan {
     /// The distinct commands of the sequence. The content of `__data__` is ignored: it is drawn from one
     /// stream, and so differs in every command.
-    #[must_use]
     pub fn different_commands(&self) -> DistinctCommands<'_> {
         let mut known: HashMap<(usize, bool, CommandSpec), u32> = HashMap::new();
         let transactions = self.transactions();

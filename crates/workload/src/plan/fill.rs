@@ -43,7 +43,6 @@ enum KeyArity {
 impl PlanParts {
     /// Returns the plans that write every key that the plan reads, once, as its `fill` says. Each key gets
     /// its required value. Empty without a `fill`.
-    #[must_use]
     pub fn filled_by(&self) -> Fill {
         let mut fill = Fill::default();
         let Some(with) = &self.data.fill else { return fill };
@@ -139,7 +138,6 @@ impl PlanParts {
     }
 
     /// Returns the number of different keys that a fill plan writes: those of its first command.
-    #[must_use]
     pub fn keys_filled(&self) -> u64 {
         let key = self.sequence.first().and_then(|command| command.args.get(1));
         let rows = self.data.dataset.as_ref().filter(|_| self.data.keys.range.is_none());
@@ -157,7 +155,6 @@ impl PlanParts {
     }
 
     /// Plan that removes the keys that this fill plan writes.
-    #[must_use]
     pub fn removed_by(&self) -> Self {
         let remove = if self.protocol.is_memcache() { "delete" } else { "DEL" };
         let commands = self.sequence.iter().map(|command| {
@@ -171,7 +168,6 @@ impl PlanParts {
 
     /// Returns the plans that prepare a server: commands sent for every key, or once if they name no key by
     /// number. They cover all keys, whatever share of the plan this is.
-    #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
         let parts = self.setup.iter().map(|command| {
             let numbered = self.data.keys.range.is_some() && has_number(command);
@@ -183,7 +179,6 @@ impl PlanParts {
     }
 
     /// Returns whether a command of the plan needs no existing data.
-    #[must_use]
     pub fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();
         if self.protocol.is_memcache() {

@@ -64,7 +64,6 @@ impl PlanParts {
 
 impl Plan {
     /// The keys that a run of this plan inserts, if it inserts any.
-    #[must_use]
     pub fn inserts(&self) -> Option<Inserts> {
         let keys = self.growing().next()?;
         Some(Inserts::new(keys.range.unwrap_or(0).max(1), self.load.shard))

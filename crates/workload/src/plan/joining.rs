@@ -30,7 +30,6 @@ pub struct Spacing {
 
 impl Spacing {
     /// The time drawn by this random number.
-    #[must_use]
     pub fn drawn_ns(self, drawn: u64) -> u64 {
         let times = self.most_ns.saturating_sub(self.least_ns).saturating_add(1);
         self.least_ns.saturating_add(random::within(drawn, times))
@@ -39,7 +38,6 @@ impl Spacing {
 
 impl JoinSchedule {
     /// Connections of a worker that carry load after `steps` steps.
-    #[must_use]
     pub fn after(self, steps: u64) -> u32 {
         let joined = u64::from(self.step).saturating_mul(steps);
         u32::try_from(joined.saturating_add(self.first.into())).unwrap_or(u32::MAX)

@@ -33,7 +33,6 @@ impl PlanParts {
 
 impl Plan {
     /// Returns whether each distinct command is logged.
-    #[must_use]
     pub fn logged_commands(&self) -> Vec<bool> {
         let different = self.different_commands();
         let mut is_logged = vec![false; different.commands.len()];
@@ -46,14 +45,12 @@ impl Plan {
     }
 
     /// Returns whether each operation of a mix is logged.
-    #[must_use]
     pub fn logged_operations(&self) -> Vec<bool> {
         let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;
         (0..count).map(|at| self.peer.logged.contains(&LogSubject::Operation(at))).collect()
     }
 
     /// Maximum number of log entries of one request whose steps are each sent once.
-    #[must_use]
     pub fn most_logged(&self) -> u64 {
         let of = |span: std::ops::Range<usize>| {
             let commands = self.peer.logged.iter().filter(|logged| match logged {

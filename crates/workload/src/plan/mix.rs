@@ -96,7 +96,6 @@ impl Operation {
     }
 
     /// Returns the limit on repetitions of its second step in place of its first, if it repeats.
-    #[must_use]
     pub fn walk(&self) -> Option<Option<u32>> {
         self.steps.iter().find_map(|step| match step.when {
             StepCondition::OnCursor { most } => Some(most),
@@ -105,7 +104,6 @@ impl Operation {
     }
 
     /// Returns the number of commands in all steps.
-    #[must_use]
     pub fn commands(&self) -> usize {
         self.steps.iter().map(|step| step.commands as usize).sum()
     }
@@ -135,14 +133,12 @@ impl PlanParts {
 
     /// Returns how many requests a request number counts as in `-n` and in a rate: the commands of the
     /// sequence, or one operation.
-    #[must_use]
     pub fn requests_per_number(&self) -> usize {
         if self.mix.is_some() || self.has_source() { 1 } else { self.sequence.len() }
     }
 
     /// Returns the least number of replies to each request number of a budget: more than one if every
     /// operation sends equally many commands together.
-    #[must_use]
     pub fn requests_in_number(&self) -> u64 {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
         let mut all = operations.iter().map(|operation| match &operation.steps[..] {
@@ -155,7 +151,6 @@ impl PlanParts {
 
     /// Returns whether some operation has several commands, so that operations and commands are counted
     /// separately.
-    #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.mix.as_ref().is_some_and(|mix| mix.operations.iter().any(|o| o.commands() > 1))
     }
@@ -168,7 +163,6 @@ impl PlanParts {
 
 impl Plan {
     /// Returns whether each request of an operation continues where the last one ended.
-    #[must_use]
     pub fn walks(&self, operation: usize) -> bool {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
         operations.get(operation).is_some_and(|operation| operation.walk().is_some())
@@ -176,7 +170,6 @@ impl Plan {
 
     /// For each command of the sequence, the part of its reply that a later step contains. Empty if none
     /// does.
-    #[must_use]
     pub fn replies_kept(&self) -> Vec<CaptureRule> {
         if !self.sequence.iter().any(CommandSpec::names_reply) {
             return Vec::new();

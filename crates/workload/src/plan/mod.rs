@@ -72,7 +72,6 @@ pub enum ProtocolKind {
 
 impl ProtocolKind {
     /// Returns whether servers with this protocol are memcached or compatible.
-    #[must_use]
     pub fn is_memcache(self) -> bool {
         match self {
             Self::Resp2 | Self::Resp3 => false,
@@ -198,7 +197,6 @@ impl std::ops::Deref for Plan {
 impl Plan {
     /// The plan without the options that asked for it: plans that mean the same may have been asked for in different
     /// words.
-    #[must_use]
     pub fn without_options(&self) -> Self {
         Self(PlanParts { asked: Map::new(), ..self.0.clone() })
     }
@@ -230,19 +228,16 @@ impl PlanParts {
     }
 
     /// Returns whether its commands carry messages, which receivers can measure.
-    #[must_use]
     pub fn carries_messages(&self) -> bool {
         self.pieces().any(|piece| piece.message_bytes() > 0)
     }
 
     /// Returns whether messages in its commands are bare numbers, without times.
-    #[must_use]
     pub fn numbers_messages(&self) -> bool {
         self.pieces().any(|piece| *piece == Piece::MessageNumber)
     }
 
     /// Maximum number of bytes of one pipeline, without fields of a dataset.
-    #[must_use]
     pub fn batch_bytes(&self) -> u64 {
         let depth = u64::from(self.load.concurrency.pipeline_depth);
         self.sequence_bytes().saturating_mul(depth)
@@ -250,7 +245,6 @@ impl PlanParts {
 
     /// Maximum number of bytes of any argument that it sends, including fills, without fields of a dataset and
     /// replies.
-    #[must_use]
     pub fn largest_argument(&self) -> u64 {
         let largest =
             self.data.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
@@ -280,7 +274,6 @@ impl PlanParts {
 
 impl Plan {
     /// All its passwords, without repetition, to mask in others' texts.
-    #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
         let tls = self.target.tls.iter().flat_map(|tls| &tls.key_password);
@@ -302,7 +295,6 @@ impl Plan {
 
     /// Returns the part that was not saved with the plan, if any: without it the plan can be shown and
     /// compared, but not run.
-    #[must_use]
     pub fn lacking(&self) -> Option<&'static str> {
         if self.data.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
             return Some("the cells of its dataset");
@@ -311,13 +303,11 @@ impl Plan {
     }
 
     /// Connections that this share of the plan opens.
-    #[must_use]
     pub fn own_connections(&self) -> u32 {
         self.load.shard.count(self.load.concurrency.connections)
     }
 
     /// Connections that this share of the plan opens, including receivers'.
-    #[must_use]
     pub fn all_connections(&self) -> u32 {
         // One more sends probes.
         let receivers =
@@ -326,7 +316,6 @@ impl Plan {
     }
 
     /// Maximum number of shares of the plan with a connection and a request each; at least 1.
-    #[must_use]
     pub fn shares_max(&self) -> u32 {
         let requests = match self.load.stop {
             Stop::Requests(n) => n.div_ceil(self.requests_per_number() as u64),
@@ -336,20 +325,17 @@ impl Plan {
     }
 
     /// Requests that this share of the plan sends; `None` if it ends by time.
-    #[must_use]
     pub fn own_requests(&self) -> Option<u64> {
         self.budget().commands()
     }
 
     /// The rate of this share in requests per second: the total, divided among the shares.
-    #[must_use]
     pub fn own_rate_per_s(&self, whole_per_s: f64) -> f64 {
         whole_per_s / f64::from(self.load.shard.of)
     }
 
     /// Nanoseconds for which the schedule of the measured part ran, in a run that took this long: up to its
     /// planned end, without the wait for the last replies. `None` in a closed loop.
-    #[must_use]
     pub fn scheduled_ns(&self, elapsed_ns: u64) -> Option<u64> {
         let schedule = self.load.pace.schedule()?;
         let planned_ns = match self.load.stop {
@@ -362,7 +348,6 @@ impl Plan {
 
     /// The longest time between two requests of this share's schedule while it does not pause, in
     /// nanoseconds; for bursts, between two of them; 0 in a closed loop.
-    #[must_use]
     pub fn due_every_ns(&self) -> u64 {
         let Some(schedule) = self.load.pace.schedule() else { return 0 };
         let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
@@ -377,7 +362,6 @@ impl Plan {
     }
 
     /// Returns whether a request is due in this span of the measured part; always true in a closed loop.
-    #[must_use]
     pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
         let unlimited = |schedule: &Schedule| {
             schedule.unlimited().any(|span| span.start < to_ns && span.end > from_ns)
@@ -388,7 +372,6 @@ impl Plan {
     }
 
     /// The requests of this share, to claim from.
-    #[must_use]
     pub fn budget(&self) -> Budget {
         let given = match self.load.stop {
             Stop::Requests(n) => Some(n),
@@ -410,7 +393,6 @@ impl Plan {
     }
 
     /// Count of numbers after which another connection's begin.
-    #[must_use]
     pub fn connection_round(&self) -> u64 {
         match self.load.stop {
             Stop::Requests(n) if self.load.share == BudgetScope::PerConnection => {
@@ -422,7 +404,6 @@ impl Plan {
 
     /// Returns the pacer of worker `worker` of `workers`, counted in sequences, from `start_ns` on; `None` in
     /// a closed loop. A warm-up comes before the schedule, at its first rate.
-    #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
         let (schedule, curve) = (self.load.pace.schedule()?, self.curve()?);
         let lane = self.load.shard.lane(worker, workers);
@@ -431,7 +412,6 @@ impl Plan {
     }
 
     /// Returns the curve of due sequences of all workers; `None` in a closed loop.
-    #[must_use]
     pub fn curve(&self) -> Option<Curve> {
         let schedule = self.load.pace.schedule()?;
         Some(Curve::new(schedule, 1.0 / self.requests_per_number() as f64, self.load.warmup_ns))

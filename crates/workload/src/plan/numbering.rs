@@ -61,7 +61,6 @@ impl Numbering {
 
     /// Returns the number that determines the draws of request number `number` of the operation.
     #[inline]
-    #[must_use]
     pub fn index(&self, number: u64) -> u64 {
         match self.by {
             DrawnBy::Request => number,
@@ -72,7 +71,6 @@ impl Numbering {
 
     /// Returns the number of earlier requests of the operation on the connection of request number `number`.
     #[inline]
-    #[must_use]
     pub fn before(&self, number: u64) -> u64 {
         let own = number % self.round;
         let (turns, at) = (own / self.turn, own % self.turn);
@@ -84,7 +82,6 @@ impl Numbering {
     /// Returns the key of draw number `index` of the connection that sends request number `number`, if keys
     /// are drawn in slices.
     #[inline]
-    #[must_use]
     pub fn of_slice(&self, number: u64, index: u64) -> Option<u64> {
         if self.by != DrawnBy::Slice {
             return None;
@@ -94,7 +91,6 @@ impl Numbering {
     }
 
     /// Returns whether the operation's draws are counted separately from other operations'.
-    #[must_use]
     pub fn is_of_operation(&self) -> bool {
         matches!(self.by, DrawnBy::Operation | DrawnBy::Slice)
     }
@@ -102,7 +98,6 @@ impl Numbering {
 
 impl Plan {
     /// Returns the numbering of each operation; one without a mix.
-    #[must_use]
     pub fn numberings(&self) -> Vec<Numbering> {
         let round = self.connection_round();
         // Requests that go where their keys belong have numbers of one connection after another, if they end at all.

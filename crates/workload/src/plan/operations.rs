@@ -10,7 +10,6 @@ use crate::random::{self, Stream};
 
 impl Plan {
     /// The mix, ready to pick from.
-    #[must_use]
     pub fn operations(&self) -> Option<Operations> {
         let mix = self.mix.as_ref()?;
         let (mut steps, mut operations) = (Vec::new(), Vec::new());
@@ -110,7 +109,6 @@ pub struct Operations {
 impl Operations {
     /// Returns the operation of request number `number`.
     #[inline]
-    #[must_use]
     pub fn pick(&self, number: u64) -> u32 {
         if let Some(rows) = &self.rows {
             return rows.operations()[rows.row(self.seed, number) as usize];
@@ -127,14 +125,12 @@ impl Operations {
 
     /// The commands of an operation's first step.
     #[inline]
-    #[must_use]
     pub fn first_step(&self, operation: u32) -> Range<u32> {
         self.steps[self.operations[operation as usize] as usize].0.clone()
     }
 
     /// Returns whether an operation ends with its first step.
     #[inline]
-    #[must_use]
     pub fn is_one_step(&self, operation: u32) -> bool {
         let operation = operation as usize;
         self.operations[operation + 1] == self.operations[operation] + 1
@@ -142,7 +138,6 @@ impl Operations {
 
     /// The commands of step number `step` of an operation, if it is sent for each string of a list.
     #[inline]
-    #[must_use]
     pub fn each(&self, operation: u32, step: u16) -> Option<Range<u32>> {
         let at = self.operations[operation as usize] + u32::from(step);
         let (commands, when) = &self.steps[at as usize];
@@ -151,7 +146,6 @@ impl Operations {
 
     /// Returns the scan of an operation, if it scans.
     #[inline]
-    #[must_use]
     pub fn walk(&self, operation: u32) -> Option<ScanOperation> {
         self.walk.filter(|walk| walk.operation == operation)
     }
@@ -159,7 +153,6 @@ impl Operations {
     /// The step after step number `step` of an operation, and its commands; `None` if the operation has
     /// ended.
     #[inline]
-    #[must_use]
     pub fn next_step(
         &self,
         operation: u32,

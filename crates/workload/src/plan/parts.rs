@@ -139,7 +139,6 @@ impl Recording {
     pub const STAMPED_RATE_MAX: f64 = 50_000.0;
 
     /// Returns whether the kernel stamps the replies of such a load by default.
-    #[must_use]
     pub fn stamps_by_default(load: &Load, endpoint: &Endpoint) -> bool {
         let Some(schedule) = load.pace.schedule() else { return false };
         let spaced = !matches!(schedule.arrivals, Arrivals::Bursts(_))

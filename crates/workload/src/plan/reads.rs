@@ -54,7 +54,6 @@ pub(super) const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
 impl CommandSpec {
     /// Returns whether it reads a key and changes nothing, as a command of that protocol.
-    #[must_use]
     pub fn reads(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
         if protocol.is_memcache() {
@@ -67,7 +66,6 @@ impl CommandSpec {
     }
 
     /// Returns whether it may write a key. An unknown command, such as a module's, is assumed to.
-    #[must_use]
     pub fn may_write(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
         if protocol.is_memcache() {
@@ -84,7 +82,6 @@ impl CommandSpec {
 
     /// Returns whether an empty reply is a miss. For a command that writes, or a script, it means something
     /// else.
-    #[must_use]
     pub fn looks_for(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
         if protocol.is_memcache() {
@@ -102,7 +99,6 @@ impl CommandSpec {
     }
 
     /// Returns whether it reads what `SET` writes.
-    #[must_use]
     pub fn reads_what_set_writes(&self, protocol: ProtocolKind) -> bool {
         read_keys(self, protocol).is_some()
     }

@@ -23,7 +23,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Returns the wait after this many failed tries.
-    #[must_use]
     pub fn delay_ns(self, failed: u32) -> u64 {
         let factor = self.factor.powi(failed.min(1 << 20) as i32);
         // More than any number, and none at all, are the longest.
@@ -123,7 +122,6 @@ const LASTING: &[&str] = &[
 impl Retry {
     /// Returns whether a request answered with this error is retried: a named error, or without names any
     /// temporary one.
-    #[must_use]
     pub fn applies_to(&self, error: &str) -> bool {
         let begins_with = |start: &str| {
             error.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
@@ -136,7 +134,6 @@ impl Retry {
     }
 
     /// Returns whether a request with this many retries may have another.
-    #[must_use]
     pub fn allows(&self, times: u32) -> bool {
         self.most.is_none_or(|most| times < most)
     }
@@ -145,7 +142,6 @@ impl Retry {
 impl PlanParts {
     /// Adds retries of failed requests. A single command becomes the only operation of a mix, since
     /// operations are what is retried.
-    #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
         if let (None, [command]) = (&self.mix, &self.sequence[..]) {
             let steps = vec![MixStep { commands: 1, when: StepCondition::Always }];

@@ -37,14 +37,12 @@ pub struct RecordedStall {
 impl PlanParts {
     /// Returns whether its requests come from a source, each with its own bytes, connection and due time. Its
     /// sequence then lists the kinds of requests, and none is drawn from it.
-    #[must_use]
     pub fn has_source(&self) -> bool {
         self.recorded.is_some()
     }
 
     /// Returns the number of sequences that a connection sends together if there are enough. `None` if requests
     /// leave as they become due.
-    #[must_use]
     pub fn pipeline(&self) -> Option<u32> {
         (!self.has_source()).then_some(self.load.concurrency.pipeline_depth)
     }

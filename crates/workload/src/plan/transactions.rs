@@ -17,19 +17,16 @@ pub struct Transactions {
 
 impl Transactions {
     /// Commands whose replies are, in this order, in the reply to this one.
-    #[must_use]
     pub fn answered_by(&self, command: usize) -> Option<&Range<u32>> {
         self.queue.get(command)?.as_ref()
     }
 
     /// Returns whether a command is queued.
-    #[must_use]
     pub fn is_queued(&self, command: usize) -> bool {
         self.queued.get(command).is_some_and(|queued| *queued)
     }
 
     /// Returns whether any command answers for others.
-    #[must_use]
     pub fn any(&self) -> bool {
         self.queue.iter().any(Option::is_some)
     }
@@ -37,7 +34,6 @@ impl Transactions {
 
 impl PlanParts {
     /// The transactions of the sequence, each within one operation.
-    #[must_use]
     pub fn transactions(&self) -> Transactions {
         let mut queue = vec![None; self.sequence.len()];
         let mut queued = vec![false; self.sequence.len()];
@@ -66,7 +62,6 @@ impl PlanParts {
 
 impl CommandSpec {
     /// Returns whether a reply to the command reports a hit or a miss.
-    #[must_use]
     pub fn looks_up(&self, protocol: crate::ProtocolKind) -> bool {
         if protocol.is_memcache() {
             return self.needs_item();

@@ -104,13 +104,11 @@ pub struct Sizes(Cow<'static, str>);
 
 impl Sizes {
     /// Returns one size for all.
-    #[must_use]
     pub fn fixed(size: u32) -> Self {
         Self(Cow::Owned(size.min(SIZE_MAX).to_string()))
     }
 
     /// Returns whether all sizes are the same.
-    #[must_use]
     pub fn is_fixed(&self) -> bool {
         self.0.starts_with(|c: char| c.is_ascii_digit())
     }
@@ -119,19 +117,16 @@ impl Sizes {
     ///
     /// # Panics
     /// Panics if the text was not checked by this program's table, which only a bug in keystorm can cause.
-    #[must_use]
     pub fn draws(&self) -> Box<dyn SizeDraw> {
         made(&self.0).expect("sizes are read before they are sizes")
     }
 
     /// The smallest possible size.
-    #[must_use]
     pub fn smallest(&self) -> u32 {
         self.draws().draw(0)
     }
 
     /// The largest possible size.
-    #[must_use]
     pub fn largest(&self) -> u32 {
         self.draws().draw(u64::MAX)
     }
@@ -142,14 +137,12 @@ const STREAM: u64 = 11 << 56;
 
 /// The size for a number of a key or a request.
 #[inline]
-#[must_use]
 pub fn size_of(draws: &dyn SizeDraw, seed: u64, number: u64) -> u32 {
     draws.draw(random::draw(seed.wrapping_add(STREAM), number))
 }
 
 /// The size at step number `step` of `steps` that pass through the whole distribution.
 #[inline]
-#[must_use]
 pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
     // In the middle of each step, so that weights that are whole steps are kept exactly.
     let place = (u128::from(step) << 64) + (1 << 63);
@@ -158,7 +151,6 @@ pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
 
 /// The size at position `place` of `0..range`: the smallest at 0, the largest at the last.
 #[inline]
-#[must_use]
 pub fn size_by_rank(draws: &dyn SizeDraw, place: u64, range: u64) -> u32 {
     let last = range.saturating_sub(1).max(1);
     draws.by_rank(place.min(last), last)

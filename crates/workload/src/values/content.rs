@@ -46,7 +46,6 @@ fn compressible(parameters: Option<&str>) -> Result<Content, String> {
 
 impl Content {
     /// Returns whether the bytes of every value differ, so that no key determines them.
-    #[must_use]
     pub fn is_fresh(self) -> bool {
         matches!(self, Self::Ycsb | Self::YcsbJson)
     }

@@ -17,7 +17,6 @@ impl Lcg {
     ///
     /// Jumps there in O(log skip): k steps of an affine map are an affine map, found by squaring (F. Brown,
     /// "Random number generation with arbitrary strides", 1994).
-    #[must_use]
     pub fn at(mut skip: u64) -> Self {
         let (mut a, mut c) = (MULTIPLIER, INCREMENT);
         let mut state = SEED;

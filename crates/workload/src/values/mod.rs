@@ -38,7 +38,6 @@ const STREAM: u64 = 12 << 56;
 
 impl Values {
     /// Values of up to `largest` bytes.
-    #[must_use]
     pub fn new(content: Content, seed: u64, largest: u32) -> Self {
         let seed = seed.wrapping_add(STREAM);
         let mut block = Vec::new();
@@ -87,7 +86,6 @@ impl Values {
     }
 
     /// Offset of the first wrong byte in a part of the value that begins at `from`.
-    #[must_use]
     pub fn differs_at(
         &self,
         key: u64,
@@ -112,7 +110,6 @@ impl Values {
     }
 
     /// The version encoded in the first bytes of a value of this key; `None` for content common to all keys.
-    #[must_use]
     pub fn version(&self, key: u64, first: [u8; 8]) -> Option<u64> {
         let alike = matches!(self.content, Content::Classic | Content::Same);
         let tells = !alike && !self.content.is_fresh();

@@ -25,7 +25,6 @@ pub(crate) struct Roles {
 
 impl Roles {
     /// Returns the roles of a plan whose operations these are.
-    #[must_use]
     pub(crate) fn new(plan: &Plan, roles: Vec<Role>) -> Self {
         let different = plan.different_commands();
         let spans = plan.mix.iter().flat_map(Mix::spans).map(|(_, span)| {
@@ -78,7 +77,6 @@ const APART: [&str; 2] = ["get", "set"];
 
 impl Figures {
     /// Returns the figures of a tally.
-    #[must_use]
     pub(crate) fn new(roles: &Roles, tally: &Tally) -> Self {
         let connections = &tally.connections;
         let mut figures = Self {
@@ -152,7 +150,6 @@ impl Figures {
     }
 
     /// Requests that ended, one way or the other.
-    #[must_use]
     pub(crate) fn requests(&self) -> u64 {
         self.ok + self.exception + self.timeout
     }

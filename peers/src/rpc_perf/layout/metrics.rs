@@ -50,7 +50,6 @@ pub(crate) struct Metrics<'s> {
 
 impl<'s> Metrics<'s> {
     /// Returns the metrics of a snapshot.
-    #[must_use]
     pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let total = &snapshot.total;
         let requests = total.requests();
@@ -94,7 +93,6 @@ impl<'s> Metrics<'s> {
     }
 
     /// A line of the metrics file; cumulative. `every` is how long it is between two.
-    #[must_use]
     pub(crate) fn line(&self, at: SystemTime, every: Duration, sparse: bool) -> String {
         let named =
             |name: &str, value: Value| json!({"name": name, "value": value, "metadata": {}});
@@ -132,14 +130,12 @@ impl<'s> Metrics<'s> {
     }
 
     /// The page `/vars`.
-    #[must_use]
     pub(crate) fn page(&self) -> String {
         let lines = self.vars().into_iter().map(|(name, value)| format!("\"{name}\": {value}\n"));
         lines.collect()
     }
 
     /// The page `/vars.json`.
-    #[must_use]
     pub(crate) fn json(&self) -> String {
         let mut vars = Map::new();
         for (name, value) in self.vars() {
@@ -149,7 +145,6 @@ impl<'s> Metrics<'s> {
     }
 
     /// The page `/metrics`, in the text format of Prometheus.
-    #[must_use]
     pub(crate) fn prometheus(&self) -> String {
         let mut page = Exposition::default();
         let plain = |name: &str| name.replace('/', "_");

@@ -34,7 +34,6 @@ pub(super) const PERCENTILES: [(&str, f64); 8] = [
 
 impl Window<'_> {
     /// Formats the window, line by line.
-    #[must_use]
     pub(crate) fn lines(&self) -> Vec<String> {
         let Figures { opened, closed, ok, exception, timeout, hit, miss, latency, .. } =
             self.figures;
@@ -97,7 +96,6 @@ fn latencies(label: &str, latency: Option<&Latency>) -> String {
 }
 
 /// A line behind the time in UTC.
-#[must_use]
 pub(crate) fn stamped(at: SystemTime, line: &str) -> String {
     let time = humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string();
     format!("{}+00:00 {line}\n", time.trim_end_matches('Z'))

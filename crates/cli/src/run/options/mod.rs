@@ -16,7 +16,7 @@ use spec::LoadSpec;
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
 /// valkey-benchmark command lines unchanged.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(
     disable_help_flag = true,
     disable_version_flag = true,
@@ -65,7 +65,7 @@ pub(crate) fn vocabulary() -> Command {
 }
 
 /// Options of the peers that this version does not have. Known, so that they are refused by name.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct LaterOptions {
     #[arg(long, hide = true)]
     rdma: bool,

@@ -10,7 +10,7 @@ use spec::values::seconds;
 use crate::outputs::format_name;
 use crate::{DistributionDetail, PageOptions};
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ResultOptions {
     /// Print one line per test
     #[arg(short = 'q', long)]

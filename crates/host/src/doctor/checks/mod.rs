@@ -46,7 +46,6 @@ enum Subject {
 
 impl Check {
     /// Returns whether the check applies to the evidence.
-    #[must_use]
     pub fn is_for(&self, evidence: &Evidence) -> bool {
         match self.of {
             Subject::Any => true,
@@ -57,7 +56,6 @@ impl Check {
     }
 
     /// Runs the check.
-    #[must_use]
     pub fn finding(&self, evidence: &Evidence) -> Finding {
         let outcome = (self.look)(evidence).unwrap_or_else(Outcome::unknown);
         let Outcome { level, seen, why, mend } = outcome;

@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use cli::console::diagnostics;
 use cli::console::result_file::ResultFile;
-use cli::experiment::{with_split, with_those_of_a_run};
+use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{End, Intent, Job, UsageError};
 use lab::profile::{Counts, aligned};
@@ -51,10 +51,10 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let build: Option<Vec<String>> =
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let build = build.ok_or_else(|| UsageError("the build command is not text".to_owned()))?;
-    with_split(line.to_vec(), |mut options: Options, line, command_line| {
+    with_load(line.to_vec(), |mut options: Options, load, command_line| {
         options.output.resolve(command_line)?;
         options.build = build;
-        intent(options, line, bisect)
+        intent(options, load, bisect)
     })
 }
 

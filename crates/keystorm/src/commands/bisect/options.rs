@@ -1,15 +1,17 @@
 //! The command line of `keystorm bisect`: two commits, a load, and the command that builds a server.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 use cli::compare::metric_of;
-use cli::experiment::{ExperimentOptions, job, names_length};
+use cli::experiment::ExperimentOptions;
 use cli::job::{End, Intent, Job, UsageError};
-use lab::TypedLine;
-use lab::words::TypedOption;
-use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLOAD};
+use cli::run::ParsedArgs;
+use naming::{HOST, KEEP, ON, OptionId, SEED, SPAWN, URI};
 use report::Metric;
+use spec::Program;
+use spec::values::Count;
 use workload::{Endpoint, Target};
 
 use crate::commands::profile::counted_server;
@@ -61,7 +63,7 @@ const EXAMPLE: &str = include_str!("../../../help/bisect.txt").trim_ascii_end();
 /// Default of -t.
 const TEST: &str = "set";
 /// Default of --duration.
-const SECONDS: &str = "2";
+const LENGTH: Duration = Duration::from_secs(2);
 /// Options of a run that bisect refuses: it starts the servers itself.
 pub(super) const REFUSED: [OptionId; 5] = [KEEP, naming::METRICS, ON, HOST, URI];
 
@@ -79,52 +81,45 @@ fn sure(text: &str) -> Result<f64, String> {
 /// Returns what the options mean.
 pub(super) fn intent(
     options: Options,
-    mut line: TypedLine,
+    mut load: ParsedArgs,
     carry_out: fn(&Options, &Job, Option<&Target>) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if options.build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");
     }
-    if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
+    if let Some(option) = REFUSED.iter().find(|option| load.has(**option)) {
         return Err(UsageError(format!(
             "{option} does not apply: bisect starts the servers that it builds"
         )));
     }
-    if let Some(word) = line.rest.first() {
-        let word = word.to_string_lossy();
+    if let Some(word) = load.first_word() {
         return Err(UsageError(format!(
             "{word}: a bisection takes its load from options, such as -t or --workload"
         )));
     }
-    if !line.has(TESTS) && !line.has(WORKLOAD) {
-        line.options.push(TypedOption::new(TESTS, TEST));
-    }
-    let (load, counted_at) = if options.metric == Metric::Instructions {
+    load.default_tests(TEST);
+    let (job, counted_at) = if options.metric == Metric::Instructions {
         let server =
             options.server.as_ref().map_or("redis-server".into(), |path| path.to_string_lossy());
-        let of = counted_server(shell_words::quote(&server).into_owned(), line)?;
+        let of = counted_server(shell_words::quote(&server).into_owned(), load)?;
         (of.job, Some(of.started_at))
     } else {
-        if !names_length(&line) {
-            line.options.push(TypedOption::new(DURATION, SECONDS));
-        }
-        line.set_default(SEED, "1");
-        if !line.has(SPAWN) {
-            line.options.push(TypedOption::flag(SPAWN));
-        }
-        (job("keystorm bisect", line.words())?, None)
+        load.default_length(LENGTH);
+        load.set_default(SEED, |spec| spec.data.seed = Some(Count(1)));
+        load.set_default(SPAWN, |spec| spec.server.spawn = Some(Program(None)));
+        (load.job(|_| ())?, None)
     };
-    if load.plans.len() != 1 {
+    if job.plans.len() != 1 {
         return usage("bisect works with a single test; choose it with -t");
     }
     let is_spawned =
-        load.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
+        job.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
     if !is_spawned && counted_at.is_none() {
         return usage("bisect starts the servers that it builds; name none");
     }
     if options.output.print_plan {
-        return Intent::plans(&load.plans);
+        return Intent::plans(&job.plans);
     }
-    Ok(Intent::carry(move || carry_out(&options, &load, counted_at.as_ref())))
+    Ok(Intent::carry(move || carry_out(&options, &job, counted_at.as_ref())))
 }

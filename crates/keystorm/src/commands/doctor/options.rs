@@ -1,6 +1,5 @@
 //! Options of `keystorm doctor`: which server, and which load it is to be fit for; or the client alone.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
@@ -9,7 +8,8 @@ use cli::front::command;
 use cli::job::UsageError;
 use cli::suggestions::written;
 use host::doctor::Load;
-use spec::values::{count, seconds, seconds_in, signed, small_count};
+use spec::LoadSpec;
+use spec::values::{Count, ProtocolArg, Seconds, count, seconds, seconds_in, signed, small_count};
 use workload::{Plan, ProtocolKind};
 
 use crate::commands::named_server::NamedServer;
@@ -149,22 +149,22 @@ impl Options {
         let seconds = seconds_in("--seconds", self.seconds, 0.01..=SECONDS_MAX)?;
         let refuse = |why: &str| Err(UsageError(why.to_owned()));
         let protocol = match self.server.protocol()? {
-            ProtocolKind::Resp2 | ProtocolKind::Resp3 => "resp",
-            ProtocolKind::MemcacheText => "memcache",
-            ProtocolKind::MemcacheMeta => "memcache-meta",
+            ProtocolKind::Resp2 | ProtocolKind::Resp3 => ProtocolArg::Resp,
+            ProtocolKind::MemcacheText => ProtocolArg::Memcache,
+            ProtocolKind::MemcacheMeta => ProtocolArg::MemcacheMeta,
             ProtocolKind::MemcacheBinary => {
                 return refuse(
                     "--protocol memcache-binary: --client speaks resp, memcache or memcache-meta",
                 );
             }
         };
-        let clients = self.clients;
-        let words =
-            format!("-t set -c {clients} --protocol {protocol} --duration {seconds} --seed 1");
-        let words = words.split(' ').map(OsString::from).collect();
-        let mut job = cli::experiment::job("keystorm doctor --client", words)?;
-        match job.plans.pop() {
-            Some(plan) if job.plans.is_empty() => Ok(plan),
+        let mut load = LoadSpec::default();
+        load.server.protocol = Some(protocol);
+        load.load.connections = Some(Count(self.clients));
+        load.load.duration = Some(Seconds(Duration::from_secs_f64(seconds)));
+        (load.data.tests, load.data.seed) = (Some("set".to_owned()), Some(Count(1)));
+        match &load.plans(&mut Vec::new()).map_err(UsageError::from)?[..] {
+            [plan] => Ok(plan.clone()),
             _ => refuse("the load of --client is one plan"),
         }
     }

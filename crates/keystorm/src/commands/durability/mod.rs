@@ -14,11 +14,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use cli::console::diagnostics;
-use cli::experiment::{with_split, with_those_of_a_run};
+use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{End, Intent, UsageError};
+use cli::run::ParsedArgs;
 use lab::durability::{CrashKind, SettingResult};
-use lab::words::TypedLine;
 use lab::{Durability, Findings};
 use measure::Ending;
 use naming::OptionId;
@@ -43,12 +43,12 @@ pub(crate) const FRONT: Front = Front {
         let refused: Vec<OptionId> = options::refused().collect();
         with_those_of_a_run(command::<Options>(), &refused)
     },
-    parse: |args| with_split(args, intent),
+    parse: |args| with_load(args, intent),
 };
 
 /// Returns what the options mean.
-fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
-    match options::read(&mut options, &line, shown)? {
+fn intent(mut options: Options, load: ParsedArgs, shown: String) -> Result<Intent, UsageError> {
+    match options::read(&mut options, &load, shown)? {
         Some(instead) => Ok(instead),
         None => Ok(Intent::carry(move || durability(&options))),
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, VariedLoad};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS};
 use cli::job::{Intent, Job, UsageError};
+use cli::run::ParsedArgs;
 use cli::suggestions;
 use lab::durability::{CrashKind, LANE, SETTINGS, Setting, SettingsFile, Target};
-use lab::words::TypedLine;
 use naming::{ARRIVALS, CONNECTIONS, CONTENT, CPUS, ON, OptionId, PIPELINE, RATE, SIZE, WINDOW};
 use spec::KeyRange;
 use spec::values::{Count, OnErrorArg, YesNo, count_in};
@@ -70,7 +70,6 @@ pub(super) struct Test {
 /// Text below the options.
 const EXAMPLE: &str = include_str!("../../../help/durability.txt").trim_ascii_end();
 
-const NAME: &str = "keystorm durability";
 /// The list to which values are appended.
 pub(super) const KEY: &str = "keystorm:durability";
 /// Options of a load that it has.
@@ -85,17 +84,16 @@ pub(super) fn refused() -> impl Iterator<Item = OptionId> {
 /// Reads what the options mean. Returns a text to print instead, if the options ask for one.
 pub(super) fn read(
     options: &mut Options,
-    line: &TypedLine,
+    load: &ParsedArgs,
     shown: String,
 ) -> Result<Option<Intent>, UsageError> {
     options.output.resolve(shown)?;
-    if let Some(option) = refused().find(|option| line.has(option)) {
+    if let Some(option) = refused().find(|option| load.has(*option)) {
         return Err(UsageError(format!(
             "{option}: durability writes numbered values until the crash"
         )));
     }
-    if let Some(word) = line.rest.first() {
-        let word = word.to_string_lossy();
+    if let Some(word) = load.first_word() {
         return Err(UsageError(format!("unexpected word {word:?}: durability appends to a list")));
     }
     let targets = options.slo.as_deref().map(Target::parse).transpose();
@@ -106,8 +104,7 @@ pub(super) fn read(
         options.settings = crash.usual_settings().iter().map(|name| (*name).to_owned()).collect();
     }
     let settings = settings(&options.settings)?;
-    let load = VariedLoad::read(NAME, line.words())?;
-    let test = |setting| Ok(Test { job: job(&load, &setting)?, setting });
+    let test = |setting| Ok(Test { job: job(load, &setting)?, setting });
     options.tests = settings.into_iter().map(test).collect::<Result<_, UsageError>>()?;
     let plan = &options.tests[0].job.plans[0];
     if plan.protocol.is_memcache() {
@@ -174,7 +171,7 @@ fn settings(list: &[String]) -> Result<Vec<Setting>, UsageError> {
 }
 
 /// The writes under a setting: values with numbers that each connection counts for itself, until they are stopped.
-fn job(load: &VariedLoad, setting: &Setting) -> Result<Job, UsageError> {
+fn job(load: &ParsedArgs, setting: &Setting) -> Result<Job, UsageError> {
     let connections = u64::from(load.job(|_| ())?.plans[0].own_connections());
     load.job(|spec| {
         let mut words = vec!["RPUSH", KEY, "__key__:__data__"];

@@ -31,8 +31,8 @@ pub(crate) const FRONT: Front = Front {
     names: &["footprint"],
     command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
     parse: |args| {
-        with_words(args, &REFUSED, |options, line, shown| {
-            let options = options::read(options, line, shown)?;
+        with_words(args, &REFUSED, |options, words, load, shown| {
+            let options = options::read(options, words, load, shown)?;
             let carry_out = if options.limits.is_empty() { footprint } else { limits::carry_out };
             Ok(Intent::carry(move || carry_out(&options)))
         })

@@ -1,13 +1,14 @@
 //! The command line of `keystorm footprint`: what is stored, in which servers.
 
+use std::ffi::OsString;
+
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, names_test, refuse_address};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, load, refuse_address};
 use cli::job::{Job, UsageError};
-use lab::TypedLine;
+use cli::run::ParsedArgs;
 use lab::footprint::{ITEMS, Item, Type};
-use lab::words::TypedOption;
-use naming::{PROTOCOL, SPAWN, SPAWN_ARGS};
-use spec::values::{count, count_in};
+use spec::values::{ProtocolArg, count, count_in};
+use spec::{Program, ServerArgs};
 use workload::Endpoint;
 
 /// Measures the memory of a key, by type, size and encoding, and finds where the encoding changes. Each
@@ -78,14 +79,15 @@ const KEYS_MAX: u64 = 100_000_000;
 /// Returns what the options mean.
 pub(super) fn read(
     mut options: Options,
-    line: TypedLine,
+    words: Vec<OsString>,
+    load: ParsedArgs,
     shown: String,
 ) -> Result<Options, UsageError> {
     options.output.resolve(shown)?;
     if !options.maxmemory.is_empty() {
-        return memory(options, line);
+        return memory(options, words, load);
     }
-    if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
+    if let Some(option) = LOAD_OPTIONS.iter().find(|option| load.has(**option)) {
         return Err(UsageError(format!(
             "{option}: footprint stores keys and measures no load; name sizes as string:100, or measure a workload with \
              --maxmemory"
@@ -94,19 +96,18 @@ pub(super) fn read(
     if options.keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
     }
-    for word in line.rest.iter().map(|word| word.to_string_lossy()) {
+    for word in words.iter().map(|word| word.to_string_lossy()) {
         // No type has a dot in its name, and an item looks like an address otherwise.
         if word.contains('.') || word.starts_with("localhost:") {
             refuse_address(&word, NAME)?;
         }
     }
-    let items: Result<Vec<Item>, String> = match line.rest.len() {
+    let items: Result<Vec<Item>, String> = match words.len() {
         0 => ITEMS.iter().map(|text| Item::parse(text)).collect(),
-        _ => line.rest.iter().map(|word| Item::parse(&word.to_string_lossy())).collect(),
+        _ => words.iter().map(|word| Item::parse(&word.to_string_lossy())).collect(),
     };
     let items = items.map_err(UsageError)?;
-    let server = TypedLine { options: line.options, rest: Vec::new() };
-    let mut servers = vec![job(NAME, server.words())?];
+    let mut servers = vec![load.job(|_| ())?];
     for program in &options.beside {
         servers.push(beside_job(program)?);
     }
@@ -140,35 +141,39 @@ pub(super) fn read(
 }
 
 /// A workload on a server with each limit of memory.
-fn memory(mut options: Options, line: TypedLine) -> Result<Options, UsageError> {
-    let key = line.rest.first().map(|word| word.to_string_lossy());
+fn memory(
+    mut options: Options,
+    words: Vec<OsString>,
+    mut load: ParsedArgs,
+) -> Result<Options, UsageError> {
+    let key = words.first().map(|word| word.to_string_lossy());
     if let Some(key) = key.filter(|key| Item::parse(key).is_ok()) {
         return Err(UsageError(format!("{key}: --maxmemory measures a workload, not keys")));
     }
-    if !names_test(&line) {
+    load.complete(move |spec| spec.command.clone_from(&words));
+    if !load.names_test() {
         let text = "--maxmemory: name what is measured, with --workload FILE, -t or a command";
         return Err(UsageError(text.to_owned()));
     }
-    let spawn = line.options.iter().find(|option| option.name == "--spawn");
-    let Some(spawn) = spawn else {
+    let Some(Program(program)) = &load.asked().server.spawn else {
         let text = "--maxmemory requires --spawn: the server is started with each limit";
         return Err(UsageError(text.to_owned()));
     };
-    let program = spawn.value.as_ref().map(|value| value.to_string_lossy().into_owned());
-    let is_memcached = program.is_some_and(|name| name.rsplit('/').next() == Some("memcached"));
+    let is_memcached =
+        program.as_ref().is_some_and(|name| name.rsplit('/').next() == Some("memcached"));
     let of_limit = |limit: &String| -> Result<(String, Job), UsageError> {
         let args = if is_memcached {
-            format!("-m {}", megabytes(limit)?)
+            vec!["-m".to_owned(), megabytes(limit)?.to_string()]
         } else {
-            format!("--maxmemory {limit} --maxmemory-policy {}", options.policy)
+            ["--maxmemory", limit, "--maxmemory-policy", &options.policy]
+                .map(str::to_owned)
+                .to_vec()
         };
-        let mut line = line.clone();
-        let given = line.take(|option| option.name == "--spawn-args");
-        let given = given.iter().filter_map(|option| option.value.as_ref());
-        let given: Vec<String> = given.map(|value| value.to_string_lossy().into_owned()).collect();
-        let args = given.into_iter().chain([args]).collect::<Vec<_>>().join(" ");
-        line.options.push(TypedOption::new(SPAWN_ARGS, args));
-        Ok((limit.clone(), job(NAME, line.words())?))
+        let job = load.job(|spec| {
+            let given = spec.server.spawn_args.get_or_insert(ServerArgs(Vec::new()));
+            given.0.extend(args.clone());
+        });
+        Ok((limit.clone(), job?))
     };
     options.limits = options.maxmemory.iter().map(of_limit).collect::<Result<_, _>>()?;
     if is_memcached {
@@ -198,12 +203,10 @@ fn beside_job(text: &str) -> Result<Job, UsageError> {
     let Some((program, args)) = words.split_first() else {
         return Err(UsageError("--beside: name a program, such as valkey-server".to_owned()));
     };
-    let mut options = vec![TypedOption::new(SPAWN, program.clone())];
-    if !args.is_empty() {
-        options.push(TypedOption::new(SPAWN_ARGS, shell_words::join(args)));
-    }
-    if program.rsplit('/').next() == Some("memcached") {
-        options.push(TypedOption::new(PROTOCOL, "memcache"));
-    }
-    job(NAME, TypedLine { options, rest: Vec::new() }.words())
+    let is_memcached = program.rsplit('/').next() == Some("memcached");
+    load(NAME, Vec::new())?.job(|spec| {
+        spec.server.spawn = Some(Program(Some(program.clone())));
+        spec.server.spawn_args = (!args.is_empty()).then(|| ServerArgs(args.to_vec()));
+        spec.server.protocol = is_memcached.then_some(ProtocolArg::Memcache);
+    })
 }

@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use cli::experiment::{with_split, with_those_of_a_run};
+use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{End, Job};
 use lab::Impact;
@@ -30,7 +30,7 @@ use crate::experiment::terminal::Terminal;
 pub(crate) const FRONT: Front = Front {
     names: &["impact"],
     command: || with_those_of_a_run(command::<Options>(), &[REQUESTS]),
-    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, impact)),
+    parse: |args| with_load(args, |options, load, shown| intent(options, load, shown, impact)),
 };
 
 /// Measures the cost of operations, and prints the price list.

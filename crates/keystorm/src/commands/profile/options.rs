@@ -3,19 +3,17 @@
 use std::ffi::OsString;
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, REFUSED, job, names_test, with_those_of_a_run, with_words,
-};
+use cli::experiment::{ExperimentOptions, REFUSED, with_those_of_a_run, with_words};
 use cli::front::command;
 use cli::job::{Intent, Job, UsageError};
-use lab::TypedLine;
-use lab::words::TypedOption;
+use cli::run::ParsedArgs;
 use naming::{
     CONNECTIONS, DURATION, FILL, HOST, ON, OptionId, PROTOCOL, SEED, SERVER_CPUS, SHARD, SLO,
-    SOCKET, SPAWN, SPAWN_ARGS, SPAWN_UNIX, TESTS, URI, WARMUP, WORKLOAD, YES,
+    SOCKET, SPAWN, URI, WARMUP, WORKLOAD,
 };
-use spec::values::{count_in, percent};
-use workload::{Endpoint, PlanParts, Stop, Target};
+use spec::values::{Count, ProtocolArg, count_in, percent};
+use spec::{LoadSpec, Program, ServerArgs, ServerOptions, TlsArgs};
+use workload::{Stop, Target};
 
 use super::counting::Instrument;
 
@@ -63,12 +61,13 @@ pub(crate) struct CountedServer {
 /// Text below the options.
 const EXAMPLE: &str = include_str!("../../../help/profile.txt").trim_ascii_end();
 
-const NAME: &str = "keystorm profile";
 /// Default of -n: the longer of the two lengths.
-const REQUESTS: &str = "20000";
+const REQUESTS: u64 = 20_000;
 /// Arguments of a server without timers and threads of its own, as far as that is possible.
 const QUIET: &str = "--hz 1 --dynamic-hz no --activerehashing no";
 const QUIET_MEMCACHED: &str = "-t 1 -o no_lru_maintainer,no_lru_crawler";
+/// Port of a server of Redis unless the command line says.
+const PORT_DEFAULT: u16 = 6379;
 /// Options of a run that say how long it is, or name a server that is not started.
 const NOT_TAKEN: [OptionId; 10] =
     [HOST, SOCKET, URI, SPAWN, SERVER_CPUS, DURATION, WARMUP, ON, SLO, SHARD];
@@ -89,26 +88,27 @@ pub(super) fn parse(
     // What follows `--` is a command for the servers, and no server.
     let at = args.iter().position(|word| word == "--").unwrap_or(args.len());
     let sent = args.split_off(at);
-    with_words(args, &REFUSED, |options, line, command_line| {
-        meaning(resolved(options, line, &sent, command_line)?)
+    with_words(args, &REFUSED, |options, programs, mut load, command_line| {
+        let sent = sent.get(1..).unwrap_or_default().to_vec();
+        load.complete(move |spec| spec.command.clone_from(&sent));
+        meaning(resolved(options, programs, &load, command_line)?)
     })
 }
 
 /// Adds what the options mean.
 fn resolved(
     mut options: Options,
-    mut line: TypedLine,
-    sent: &[OsString],
+    programs: Vec<OsString>,
+    load: &ParsedArgs,
     command_line: String,
 ) -> Result<Options, UsageError> {
     let usage = |text: &str| Err::<(), _>(UsageError(text.to_owned()));
     options.output.resolve(command_line)?;
-    if let Some(option) = NOT_TAKEN.iter().find(|option| line.has(option)) {
+    if let Some(option) = NOT_TAKEN.iter().find(|option| load.has(**option)) {
         return Err(UsageError(format!(
             "{option} does not apply: profile starts its servers, and sends -n requests"
         )));
     }
-    let programs = std::mem::replace(&mut line.rest, sent.to_vec());
     match programs.len() {
         1 | 2 => {}
         0 => usage("name the server to start, such as: keystorm profile valkey-server -t get,set")?,
@@ -121,7 +121,7 @@ fn resolved(
     }
     for program in programs {
         let program = program.to_string_lossy().into_owned();
-        options.servers.push(counted_server(program, line.clone())?);
+        options.servers.push(counted_server(program, load.clone())?);
     }
     Ok(options)
 }
@@ -129,85 +129,85 @@ fn resolved(
 /// The server that a program with its arguments is, with the tests of this line.
 pub(crate) fn counted_server(
     program: String,
-    mut line: TypedLine,
+    mut load: ParsedArgs,
 ) -> Result<CountedServer, UsageError> {
-    let of_server =
-        line.take(|given| [SPAWN_ARGS, SPAWN_UNIX].iter().any(|of| given.name == of.to_string()));
-    let unix = of_server.iter().any(|given| given.value.is_none());
-    let more = of_server.iter().filter_map(|given| given.value.as_ref());
-    let words = more.fold(program.clone(), |text, more| text + " " + &more.to_string_lossy());
-    let words = shell_words::split(&words).map_err(|why| UsageError(format!("{words}: {why}")))?;
+    let words =
+        shell_words::split(&program).map_err(|why| UsageError(format!("{program}: {why}")))?;
     let Some((executable, args)) = words.split_first() else {
         return Err(UsageError("the name of a server is empty".to_owned()));
     };
     if executable.rsplit('/').next().is_some_and(|name| name.starts_with("memcached")) {
-        line.set_default(PROTOCOL, "memcache");
+        load.set_default(PROTOCOL, |spec| spec.server.protocol = Some(ProtocolArg::Memcache));
     }
-    for (name, value) in [(CONNECTIONS, "1"), (naming::REQUESTS, REQUESTS), (SEED, "1")] {
-        line.set_default(name, value);
-    }
-    if !names_test(&line) {
-        line.set_default(TESTS, "get,set");
-    }
+    load.set_default(CONNECTIONS, |spec| spec.load.connections = Some(Count(1)));
+    load.set_default(naming::REQUESTS, |spec| spec.load.requests = Some(Count(REQUESTS)));
+    load.set_default(SEED, |spec| spec.data.seed = Some(Count(1)));
+    load.default_tests("get,set");
     // It is private, and nothing in it is anybody's.
-    line.options.push(TypedOption::flag(YES));
-    // Read keys are filled first, where that is possible.
-    let mut filled = line.clone();
-    if !line.has(FILL) && !line.has(WORKLOAD) {
-        filled.options.push(TypedOption::flag(FILL));
-    }
-    let mut job = job(NAME, filled.words()).or_else(|_| job(NAME, line.words()))?;
-    let plan = job.plans.first().ok_or_else(|| UsageError("there is no test".to_owned()))?;
+    load.complete(|spec| spec.yes = true);
+    let asked = load.asked();
+    let protocol = spec::protocol(&asked.server).map_err(|why| UsageError(why.to_string()))?;
     // Its own timers and threads are not to work beside the requests.
-    let mut fixed = if plan.protocol.is_memcache() { QUIET_MEMCACHED } else { QUIET }.to_owned();
-    if let (Some(_), Endpoint::Tcp { port, .. }) = (&plan.target.tls, &plan.target.endpoint) {
-        fixed += &format!(" --tls-port {port}");
+    let mut fixed = if protocol.is_memcache() { QUIET_MEMCACHED } else { QUIET }.to_owned();
+    if asked.tls.tls {
+        fixed += &format!(" --tls-port {}", asked.server.port.unwrap_or(PORT_DEFAULT));
     }
     // A configuration file must stay the first; what the user says comes last and wins.
     let at = usize::from(args.first().is_some_and(|first| !first.starts_with('-')));
     let mut args = args.to_vec();
     args.splice(at..at, fixed.split(' ').map(str::to_owned));
-    let endpoint = Endpoint::Spawned {
-        program: Some(executable.clone()),
-        args,
-        unix,
-        cpus: Vec::new(),
+    args.extend(asked.server.spawn_args.iter().flat_map(|ServerArgs(more)| more.clone()));
+    let server = ServerOptions {
+        spawn: Some(Program(Some(executable.clone()))),
+        spawn_args: Some(ServerArgs(args)),
         counted: true,
+        port: None,
+        ..asked.server.clone()
     };
-    let started_at = Target { endpoint, tls: None, ..plan.target.clone() };
-    for plan in &mut job.plans {
-        let Stop::Requests(2..) = plan.load.stop else {
-            let text = "instructions are counted for a load of -n 2 requests or more";
-            return Err(UsageError(text.to_owned()));
-        };
-        if plan.target.tls.is_none() {
-            let mut parts: PlanParts = (**plan).clone();
-            parts.target = started_at.clone();
-            *plan = parts.build().map_err(|error| UsageError(error.to_string()))?;
+    // Where the tests go over TLS, the server is not started for them.
+    let started = |spec: &mut LoadSpec| {
+        (spec.server, spec.tls) = (server.clone(), TlsArgs::default());
+    };
+    let sent = |spec: &mut LoadSpec| {
+        if spec.tls.tls {
+            (spec.server.spawn_args, spec.server.spawn_unix) = (None, false);
+        } else {
+            started(spec);
         }
+    };
+    // Read keys are filled first, where that is possible.
+    let fills = !load.has(FILL) && !load.has(WORKLOAD);
+    let filled = load.job(|spec| {
+        sent(spec);
+        spec.data.fill |= fills;
+    });
+    let job = filled.or_else(|_| load.job(sent))?;
+    let at = load.job(started)?.plans.into_iter().next();
+    let at = at.ok_or_else(|| UsageError("there is no test".to_owned()))?;
+    if !job.plans.iter().all(|plan| matches!(plan.load.stop, Stop::Requests(2..))) {
+        let text = "instructions are counted for a load of -n 2 requests or more";
+        return Err(UsageError(text.to_owned()));
     }
-    Ok(CountedServer { program, started_at, job })
+    Ok(CountedServer { program, started_at: at.target.clone(), job })
 }
 
 #[cfg(test)]
 mod tests {
+    use cli::experiment::load;
+    use workload::Endpoint;
+
     use super::*;
 
     #[test]
     fn a_server_is_started_quiet_and_filled_with_what_is_read() {
-        let line = |text: &str| {
-            let options = text.split_whitespace().map(|option| match option.split_once('=') {
-                Some((name, value)) => TypedOption::new(name, value),
-                None => TypedOption::flag(option),
-            });
-            TypedLine { options: options.collect(), rest: Vec::new() }
-        };
         let counted = |program: &str, text: &str| {
+            let words = text.split_whitespace().map(OsString::from).collect();
+            let load = load("keystorm profile", words).unwrap();
             let CountedServer { job, started_at, .. } =
-                counted_server(program.to_owned(), line(text)).unwrap();
+                counted_server(program.to_owned(), load).unwrap();
             (job, started_at)
         };
-        let (job, target) = counted("my-server my.conf --hz 5", "-n=10 --spawn-unix");
+        let (job, target) = counted("my-server my.conf --hz 5", "-n 10 --spawn-unix");
         let Endpoint::Spawned { program, args, unix, .. } = &target.endpoint else { panic!() };
         assert_eq!((program.as_deref(), *unix), (Some("my-server"), true));
         assert_eq!(
@@ -218,12 +218,12 @@ mod tests {
         assert_eq!(names, ["SET", "GET"]);
         assert!(job.plans.iter().all(|plan| plan.data.fill.is_some() && plan.target == target));
         // Nothing is read, so nothing can be filled.
-        let (job, _) = counted("a", "-t=ping");
+        let (job, _) = counted("a", "-t ping");
         assert!(job.plans.iter().all(|plan| plan.data.fill.is_none()));
-        let (_, target) = counted("/opt/memcached", "-t=set");
+        let (_, target) = counted("/opt/memcached", "-t set");
         let Endpoint::Spawned { args, .. } = &target.endpoint else { panic!() };
         assert_eq!(args[..2], ["-t", "1"]);
-        let (job, target) = counted("a", "--tls --insecure -p=7001 -t=set");
+        let (job, target) = counted("a", "--tls --insecure -p 7001 -t set");
         let Endpoint::Spawned { args, .. } = &target.endpoint else { panic!() };
         assert!(args.ends_with(&["--tls-port".to_owned(), "7001".to_owned()]), "{args:?}");
         assert!(job.plans[0].target.tls.is_some() && target.tls.is_none());

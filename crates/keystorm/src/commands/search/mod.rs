@@ -5,7 +5,7 @@ mod options;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cli::experiment::{with_split, with_those_of_a_run};
+use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{End, Job};
 use lab::{Findings, Phase, RateOutcome, RateSearch, Search, SearchOutcome};
@@ -26,7 +26,7 @@ const CURVE_TRIES_MAX: u32 = 3;
 pub(crate) const FRONT: Front = Front {
     names: &["search"],
     command: || with_those_of_a_run(command::<Options>(), &[]),
-    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, search)),
+    parse: |args| with_load(args, |options, load, shown| intent(options, load, shown, search)),
 };
 
 /// Searches, measures the curve and prints both.

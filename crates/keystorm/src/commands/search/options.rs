@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, VariedLoad, names_test, one_seed};
+use cli::experiment::{ExperimentOptions, one_seed};
 use cli::job::{End, Intent, Job, UsageError};
+use cli::run::ParsedArgs;
 use lab::search::Settings;
-use lab::words::{TypedLine, TypedOption};
-use naming::{ON_ERROR, RATE, REQUESTS, TESTS};
+use naming::{ON_ERROR, RATE, REQUESTS};
 use report::slo::Slo;
-use spec::values::{Seconds, count, count_in, percent, seconds, seconds_in};
+use spec::values::{OnErrorArg, Seconds, count, count_in, percent, seconds, seconds_in};
 use spec::{LoadSpec, Rate};
 
-const NAME: &str = "keystorm search";
 /// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
@@ -70,7 +69,7 @@ const SECONDS_MAX: f64 = 86_400.0;
 pub(super) struct SearchJob {
     pub(super) options: Options,
     pub(super) settings: Settings,
-    pub(super) load: VariedLoad,
+    pub(super) load: ParsedArgs,
 }
 
 impl SearchJob {
@@ -119,7 +118,7 @@ fn thousandths(number: f64) -> f64 {
 /// Returns what the options mean.
 pub(super) fn intent(
     mut options: Options,
-    mut line: TypedLine,
+    mut load: ParsedArgs,
     command_line: String,
     carry_out: fn(&SearchJob) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
@@ -130,7 +129,7 @@ pub(super) fn intent(
         (REQUESTS, "trials run for a time; see --duration"),
         (RATE, "search finds the rate; see --start and --most"),
     ] {
-        if line.has(option) {
+        if load.has(option) {
             return Err(UsageError(format!("{option}: {why}")));
         }
     }
@@ -144,13 +143,11 @@ pub(super) fn intent(
         let text = "--start, --most: rates must be above 0, and --start cannot exceed --most";
         return Err(UsageError(text.to_owned()));
     }
-    if !names_test(&line) {
-        line.options.push(TypedOption::new(TESTS, TEST));
-    }
-    one_seed(&mut line);
+    load.default_tests(TEST);
+    one_seed([&mut load]);
     // A target for errors is one for a run that goes on in spite of them.
     if slo.bounds_errors() {
-        line.set_default(ON_ERROR, "count");
+        load.set_default(ON_ERROR, |spec| spec.recording.on_error = Some(OnErrorArg::Count));
     }
     let default = Settings::default();
     // Below that the longest trial has too few requests to tell.
@@ -166,7 +163,7 @@ pub(super) fn intent(
         most_per_s: (most as f64).min(default.most_per_s),
         budget_s,
     };
-    let job = SearchJob { options, settings, load: VariedLoad::read(NAME, line.words())? };
+    let job = SearchJob { options, settings, load };
     // A setting that no trial can have is an error before the first trial.
     let first = job.trial(job.settings.start_per_s)?;
     if first.plans.len() != 1 {

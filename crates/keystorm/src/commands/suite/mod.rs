@@ -44,7 +44,9 @@ pub(crate) const FRONT: Front = Front {
     names: &["suite"],
     command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
     parse: |args| {
-        with_words(args, &REFUSED, |options, line, shown| intent(options, line, shown, suite))
+        with_words(args, &REFUSED, |options, words, load, shown| {
+            intent(options, words, &load, shown, suite)
+        })
     },
 };
 

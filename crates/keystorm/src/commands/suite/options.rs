@@ -1,13 +1,14 @@
 //! The command line of `keystorm suite`: specs, server and earlier results for comparison.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
 use cli::compare::metric_of;
-use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, refuse_address};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, refuse_address};
 use cli::job::{End, Intent, Job, UsageError};
-use lab::TypedLine;
+use cli::run::ParsedArgs;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;
 use spec::values::{count_in, seconds, seconds_in};
@@ -94,11 +95,12 @@ const SECONDS_MAX: f64 = 86_400.0;
 /// Returns what the options mean.
 pub(super) fn intent(
     mut options: Options,
-    line: TypedLine,
+    words: Vec<OsString>,
+    load: &ParsedArgs,
     shown: String,
     carry_out: fn(&Options) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
-    if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
+    if let Some(option) = LOAD_OPTIONS.iter().find(|option| load.has(**option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
     options.choice = choice(&options)?;
@@ -112,12 +114,11 @@ pub(super) fn intent(
     if options.fail_on_regression.is_some_and(|percent| !(0.0..100.0).contains(&percent)) {
         return Err(UsageError("--fail-on-regression: from 0 up to 100 per cent".to_owned()));
     }
-    options.paths = line.rest.iter().map(PathBuf::from).collect();
+    options.paths = words.into_iter().map(PathBuf::from).collect();
     for path in options.paths.iter().filter(|path| !path.exists()) {
         refuse_address(&path.to_string_lossy(), NAME)?;
     }
-    let server = TypedLine { options: line.options, rest: Vec::new() };
-    let first = job(NAME, server.words())?;
+    let first = load.job(|_| ())?;
     let plan = first.plans.first();
     if plan.is_some_and(|plan| plan.protocol.is_memcache()) {
         return Err(UsageError(

@@ -7,13 +7,15 @@ use std::{fs, slice, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
 use cli::console::diagnostics;
-use cli::experiment::{job, with_split, with_those_of_a_run};
+use cli::experiment::{deliver, with_load, with_those_of_a_run};
 use cli::front::{Front, command};
-use cli::job::{ClientFleet, End, Job, UsageError};
+use cli::job::{ClientFleet, End, Job};
+use cli::run::ParsedArgs;
 use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, SurveyPlan, SurveySpec, SurveyStep};
 use lab::{Findings, Survey};
 use measure::Ending;
 use report::{Run, WarningKind};
+use spec::LoadSpec;
 use workload::{ProtocolKind, Target};
 
 use self::database::GivenDatabase;
@@ -30,7 +32,7 @@ use crate::test_bed::TestBed;
 pub(crate) const FRONT: Front = Front {
     names: &["survey"],
     command: || with_those_of_a_run(command::<Options>(), &refused()),
-    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, survey)),
+    parse: |args| with_load(args, |options, load, shown| intent(options, load, shown, survey)),
 };
 
 /// Measures every chapter, prints its table, and writes the page.
@@ -63,11 +65,12 @@ fn survey(job: &SurveyJob) -> Result<End> {
     }
     let mut surveying = SurveyRun {
         spec: &spec,
+        load: &job.load,
         main: (first.target.clone(), &bed),
         several: job.first.several.as_ref(),
         chapters: plan.chapters.iter(),
         survey: Survey::new(spec.quick, plan.seconds),
-        left_s: planned(&plan)?,
+        left_s: planned(&plan, &job.load)?,
         failed: false,
     };
     let ended = frame.carry_out(&mut surveying);
@@ -124,11 +127,11 @@ fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
 }
 
 /// Planned seconds of all runs; simultaneous ones count once.
-fn planned(plan: &SurveyPlan) -> Result<f64> {
+fn planned(plan: &SurveyPlan, load: &ParsedArgs) -> Result<f64> {
     let mut all_s = 0.0;
     for step in plan.chapters.iter().flat_map(|chapter| &chapter.steps) {
-        for (at, line) in step.lines_after(0).into_iter().enumerate() {
-            let job = job("keystorm survey", line).map_err(usage_error)?;
+        for (at, step) in step.loads_after(0).into_iter().enumerate() {
+            let job = job(load, step)?;
             let this_s: f64 = job.plans.iter().map(planned_s).sum();
             all_s += if at == 0 { this_s } else { 0.0 };
         }
@@ -136,9 +139,18 @@ fn planned(plan: &SurveyPlan) -> Result<f64> {
     Ok(all_s)
 }
 
+/// The job of a step's load, which is a variant of the survey's.
+fn job(load: &ParsedArgs, mut step: LoadSpec) -> Result<Job> {
+    let (mut load, receivers) = (load.clone(), step.delivery.take());
+    load.complete(move |spec| spec.clone_from(&step));
+    receivers.map_or(Ok(()), |to| deliver(&mut load, &to)).map_err(usage_error)?;
+    load.job(|_| ()).map_err(usage_error)
+}
+
 /// A survey as it goes.
 struct SurveyRun<'s> {
     spec: &'s SurveySpec,
+    load: &'s ParsedArgs,
     /// The server of most chapters.
     main: (Target, &'s TestBed<'s>),
     several: Option<&'s ClientFleet>,
@@ -190,8 +202,8 @@ impl SurveyRun<'_> {
     }
 
     fn steps(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
-        if let Some(line) = &chapter.fill {
-            let fill = job("keystorm survey", line.clone()).map_err(usage_error)?;
+        if let Some(fill) = &chapter.fill {
+            let fill = job(self.load, fill.clone())?;
             frame.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
             for plan in &fill.plans {
                 let run = self.main.1.run(plan, None, &mut frame.progress)?.failed_if_refused();
@@ -200,10 +212,9 @@ impl SurveyRun<'_> {
             frame.progress.end();
         }
         for step in &chapter.steps {
-            let lines = step.lines_after(self.survey.requests_of_last()).into_iter();
-            let jobs: Result<Vec<Job>, UsageError> =
-                lines.map(|line| job("keystorm survey", line)).collect();
-            self.step(chapter, step, &jobs.map_err(usage_error)?, frame)?;
+            let loads = step.loads_after(self.survey.requests_of_last()).into_iter();
+            let jobs: Vec<Job> = loads.map(|load| job(self.load, load)).collect::<Result<_>>()?;
+            self.step(chapter, step, &jobs, frame)?;
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
 //! The command line of `keystorm survey`: server, length and destination of the page.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption, job};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption, deliver};
 use cli::job::{End, Intent, Job, PageOptions, UsageError};
-use lab::TypedLine;
+use cli::run::ParsedArgs;
 use lab::survey::{DELIVERIES, SurveySpec};
 use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};
-use spec::values::{count, seconds, seconds_in};
+use spec::DeliveryOptions;
+use spec::document::Fields;
+use spec::values::{Seconds, count, seconds, seconds_in};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
 /// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
@@ -70,12 +71,13 @@ pub(super) fn refused() -> Vec<OptionId> {
     LOAD_OPTIONS.into_iter().filter(|option| *option != ON).chain(REFUSED).collect()
 }
 
-const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
 /// A requested survey; parts that depend on the server are filled in later.
 pub(super) struct SurveyJob {
     pub(super) spec: SurveySpec,
+    /// The load of which all others are variants.
+    pub(super) load: ParsedArgs,
     /// A job that names the server.
     pub(super) first: Job,
     /// Directory for the page and the results.
@@ -87,20 +89,19 @@ pub(super) struct SurveyJob {
 }
 
 /// Checks the directory of the survey, and the options of a run beside its own.
-fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
+fn check(output: &Path, load: &ParsedArgs) -> Result<(), UsageError> {
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
         return Err(UsageError(format!(
             "-o {}: not a directory; survey writes survey.html into it",
             output.display()
         )));
     }
-    if let Some(option) = refused().into_iter().find(|option| line.has(option)) {
+    if let Some(option) = refused().into_iter().find(|option| load.has(*option)) {
         let text =
             format!("{option}: survey decides that itself; keystorm sweep has a load of yours");
         return Err(UsageError(text));
     }
-    if let Some(word) = line.rest.first() {
-        let word = word.to_string_lossy();
+    if let Some(word) = load.first_word() {
         return Err(UsageError(format!(
             "unexpected word {}: a survey has its own commands",
             shell_words::quote(&word)
@@ -112,19 +113,19 @@ fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
 /// Converts the options to an intent.
 pub(super) fn intent(
     options: Options,
-    line: TypedLine,
+    load: ParsedArgs,
     command_line: String,
     carry_out: fn(&SurveyJob) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
-    check(&output, &line)?;
+    check(&output, &load)?;
     let seconds = seconds.map(|time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX));
     let seconds = seconds.transpose().map_err(UsageError)?;
     if !(1..=1_000_000_000).contains(&keys) {
         let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
         return Err(UsageError(text));
     }
-    let first = job(NAME, line.words())?;
+    let first = load.job(|_| ())?;
     let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
     let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
     let memcached = first.plans.first().is_some_and(|plan| plan.protocol.is_memcache());
@@ -135,17 +136,19 @@ pub(super) fn intent(
     }
     let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
     let lacks = DELIVERIES.iter().filter_map(|(kind, _)| {
-        let words = ["deliver", kind, "--duration", "1"].map(OsString::from);
-        let line = line.words().into_iter().chain(words).collect();
-        job(NAME, line).err().map(|UsageError(why)| (*kind, why))
+        let receivers = DeliveryOptions { kind: (*kind).to_owned(), options: Fields::new() };
+        let mut load = load.clone();
+        let delivered = deliver(&mut load, &receivers).and_then(|()| {
+            load.job(|spec| spec.load.end_after(None, Some(Seconds(Duration::from_secs(1)))))
+        });
+        delivered.err().map(|UsageError(why)| (*kind, why))
     });
     let lacks = lacks.collect();
     let mut pages = pages;
     pages.check()?;
     pages.html.get_or_insert_with(|| output.join("survey.html"));
-    let server = TypedLine { options: line.options, rest: Vec::new() };
     let spec = SurveySpec {
-        server,
+        server: load.asked().clone(),
         spawned,
         unix,
         memcached,
@@ -169,6 +172,6 @@ pub(super) fn intent(
         print_plan: false,
         command_line,
     };
-    let job = SurveyJob { spec, first, directory, output, keep };
+    let job = SurveyJob { spec, load, first, directory, output, keep };
     Ok(Intent::carry(move || carry_out(&job)))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use cli::console::diagnostics;
-use cli::experiment::{with_split, with_those_of_a_run};
+use cli::experiment::{with_grid, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::End;
 use lab::{Findings, Sweep};
@@ -31,7 +31,9 @@ const RECOVERY: Duration = Duration::from_secs(1);
 pub(crate) const FRONT: Front = Front {
     names: &["sweep"],
     command: || with_those_of_a_run(command::<Options>(), &[]),
-    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, sweep)),
+    parse: |args| {
+        with_grid(args, |options, axes, points, shown| intent(options, axes, points, shown, sweep))
+    },
 };
 
 /// Measures every point and prints the table.

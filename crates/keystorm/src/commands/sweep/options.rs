@@ -1,11 +1,12 @@
 //! The command line of `keystorm sweep`: a run's, with lists.
 
+use std::time::Duration;
+
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, job, names_length, names_test, one_seed};
+use cli::experiment::{ExperimentOptions, GridPoint as LoadPoint, one_seed};
 use cli::job::{End, Intent, Job, UsageError};
-use lab::words::{TypedLine, TypedOption};
-use lab::{Axis, Grid};
-use naming::{DURATION, FILL};
+use lab::Axis;
+use naming::{FILL, SIZE};
 use spec::values::count_in;
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
@@ -45,44 +46,44 @@ const EXAMPLE: &str = include_str!("../../../help/sweep.txt").trim_ascii_end();
 
 /// Tests that are measured unless the command line says.
 const TESTS: &str = "set,get";
-/// Seconds of each run unless the command line says.
-const SECONDS: &str = "1";
+/// Length of each run unless the command line says.
+const LENGTH: Duration = Duration::from_secs(1);
 
-/// The points of a grid with their tests.
-fn jobs(grid: &Grid) -> Result<Vec<GridPoint>, UsageError> {
-    let point = |point: lab::Point| Ok((point.settings, job("keystorm sweep", point.args)?));
-    grid.points().into_iter().map(point).collect()
+/// The tests of each point.
+fn jobs(points: &[LoadPoint]) -> Result<Vec<GridPoint>, UsageError> {
+    let job = |(settings, load): &LoadPoint| Ok((settings.clone(), load.job(|_| ())?));
+    points.iter().map(job).collect()
 }
 
 /// Returns what the options mean.
 pub(super) fn intent(
     mut options: Options,
-    mut line: TypedLine,
+    axes: Vec<Axis>,
+    mut loads: Vec<LoadPoint>,
     shown: String,
     carry_out: fn(&Options) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     options.output.resolve(shown)?;
-    if !names_test(&line) {
-        line.options.push(TypedOption::new(naming::TESTS, TESTS));
+    for (_, load) in &mut loads {
+        load.default_tests(TESTS);
+        load.default_length(LENGTH);
     }
-    if !names_length(&line) {
-        line.options.push(TypedOption::new(DURATION, SECONDS));
-    }
-    one_seed(&mut line);
-    let grid = Grid::from_line(line.clone()).map_err(UsageError)?;
-    let mut points = jobs(&grid)?;
+    one_seed(loads.iter_mut().map(|(_, load)| load));
+    options.points = jobs(&loads)?;
     // A sweep of value sizes must read values of each size.
-    if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has(FILL) {
-        line.options.push(TypedOption::flag(FILL));
-        one_seed(&mut line);
+    if axes.iter().any(|axis| axis.option == SIZE.word())
+        && !loads.iter().all(|(_, load)| load.has(FILL))
+    {
+        loads.iter_mut().for_each(|(_, load)| load.complete(|spec| spec.data.fill = true));
+        one_seed(loads.iter_mut().map(|(_, load)| load));
         // Tests that read nothing that can be written so are as they were.
-        if let Ok(filled) = jobs(&Grid::from_line(line).map_err(UsageError)?) {
-            points = filled;
+        if let Ok(filled) = jobs(&loads) {
+            options.points = filled;
         }
     }
     if options.output.print_plan {
-        return Intent::plans(points.iter().flat_map(|(_, job)| &job.plans));
+        return Intent::plans(options.points.iter().flat_map(|(_, job)| &job.plans));
     }
-    (options.axes, options.points) = (grid.axes, points);
+    options.axes = axes;
     Ok(Intent::carry(move || carry_out(&options)))
 }

@@ -1,22 +1,14 @@
 //! The chapter that measures memcached under the same load.
 
-use naming::{
-    DBNUM, ENABLE_TRACKING, EXIT_ON_ERROR, OptionId, PASSWORD, PROTOCOL, RESP3, SPAWN, SPAWN_ARGS,
-    USER,
-};
+use spec::{KeyRange, Program, ServerArgs, ServerOptions, Size};
 
-use super::{Chapter, Lines, SurveySpec, SurveyStep};
+use super::{Chapter, Loads, SurveyStep};
 use crate::survey::Machine;
-use crate::words::TypedOption;
 
 /// Keys of the chapter with memcached, and bytes of a value, which fit into its memory.
 const BESIDE_KEYS: u64 = 100_000;
-const BESIDE_BYTES: u64 = 100;
-/// Options of a server that memcached does not have, or that name the server.
-const REDIS_OPTIONS: [OptionId; 9] =
-    [RESP3, PASSWORD, USER, DBNUM, ENABLE_TRACKING, SPAWN, SPAWN_ARGS, PROTOCOL, EXIT_ON_ERROR];
-
-impl Lines<'_> {
+const BESIDE_BYTES: u32 = 100;
+impl Loads<'_> {
     /// Plans the same load on memcached, with a core for each server if there are two.
     pub(super) fn memcached(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
@@ -40,26 +32,29 @@ impl Lines<'_> {
         }
         let pair = machine.one_cache().or_else(|| machine.two_caches());
         let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
-        let mut server = self.spec.server.clone();
-        server.take(|given: &TypedOption| {
-            REDIS_OPTIONS.iter().any(|option| given.name == option.word())
-        });
-        server.options.push(TypedOption::new(SPAWN, "memcached"));
-        server.options.push(TypedOption::new(SPAWN_ARGS, "-t 1 -R 32"));
-        let memcached =
-            Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
-        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
+        // Of what names the server and logs in, memcached has only what its client does.
+        let server = &self.spec.server.server;
+        let memcached = ServerOptions {
+            spawn: Some(Program(Some("memcached".to_owned()))),
+            spawn_args: Some(ServerArgs(["-t", "1", "-R", "32"].map(str::to_owned).to_vec())),
+            mptcp: server.mptcp,
+            ..ServerOptions::default()
+        };
+        let depths: &[i64] = if self.spec.quick { &[1] } else { &[1, 16] };
         for depth in depths {
             for test in ["set", "get"] {
-                let words = format!("-t {test} -P {depth} -d {bytes} -r {keys}");
+                let redis = self.tests(test, *depth, |load| {
+                    load.data.size = Some(Size::Fixed(bytes));
+                    load.data.key_range = Some(KeyRange(keys));
+                });
+                let mut other = redis.clone();
+                other.server.clone_from(&memcached);
+                let mut redis = redis;
                 // Of memcached's suite every test stores what it reads.
-                let fill = if test == "get" { " --fill" } else { "" };
-                for (series, line) in [
-                    ("Redis", self.placed(pair, &format!("{words}{fill}"))),
-                    ("memcached", memcached.placed(pair, &words)),
-                ] {
+                redis.data.fill = test == "get";
+                for (series, load) in [("Redis", redis), ("memcached", other)] {
                     let label = format!("{} -P {depth}", test.to_uppercase());
-                    chapter.steps.push(SurveyStep::new(label, series, line));
+                    chapter.steps.push(SurveyStep::new(label, series, self.placed(pair, load)));
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The chapter of redis-benchmark's suite, and steps that remove elements filled before.
 
-use naming::CLUSTER;
+use spec::LoadSpec;
 
-use super::{Chapter, Lines, SurveyStep};
+use super::{Chapter, Loads, SurveyStep};
 
 /// Tests that remove existing elements, and the test that adds them, one for each request.
 const TAKES: [(&str, &str); 4] = [
@@ -44,20 +44,22 @@ impl Chapter {
     }
 }
 
-impl Lines<'_> {
+impl Loads<'_> {
     /// Returns whether each request has its own key, as in a cluster, so that its content is unknown.
     pub(super) fn has_tags(&self) -> bool {
-        self.spec.server.has(CLUSTER)
+        self.spec.server.server.cluster
     }
 
     /// A step that runs tests of the suite on existing elements.
-    pub(super) fn step(&self, label: &str, series: &str, tests: &str, words: &str) -> SurveyStep {
-        let words = format!("-t {tests} {words}");
-        let fill = TAKES.iter().find(|(test, _)| *test == tests).filter(|_| !self.has_tags());
-        let Some((_, fill)) = fill else { return SurveyStep::new(label, series, self.run(&words)) };
-        let mut line = self.line(&self.spec.server, &format!("{words} --fill --fill-with"));
-        line.push(fill.into());
-        SurveyStep { takes: true, ..SurveyStep::new(label, series, line) }
+    pub(super) fn step(&self, label: &str, series: &str, mut load: LoadSpec) -> SurveyStep {
+        let tests = load.data.tests.as_deref();
+        let fill = TAKES.iter().find(|(test, _)| Some(*test) == tests);
+        let Some((_, fill)) = fill.filter(|_| !self.has_tags()) else {
+            return SurveyStep::new(label, series, load);
+        };
+        (load.data.fill, load.data.fill_with) = (true, Some((*fill).to_owned()));
+        load.load.duration = None;
+        SurveyStep { takes: true, ..SurveyStep::new(label, series, load) }
     }
 
     pub(super) fn suite(&self) -> Chapter {
@@ -69,7 +71,7 @@ impl Lines<'_> {
         };
         let of_unknown = |tests: &&str| self.has_tags() && ["spop", "zpopmin"].contains(tests);
         let steps = tests.iter().filter(|tests| !of_unknown(tests));
-        let steps = steps.map(|tests| self.step("", "", tests, "")).collect();
+        let steps = steps.map(|tests| self.step("", "", self.tests(tests, 1, |_| ()))).collect();
         let left_out = tests.iter().filter(|tests| of_unknown(tests)).map(|test| {
             format!(
                 "{}: on a cluster each request has a key of its own, which is soon empty.",

@@ -93,7 +93,6 @@ fn short(cell: Option<String>) -> String {
 
 impl Impact {
     /// The price list; for a mix, the cost of each kind at each load to the kind that waits longest for it.
-    #[must_use]
     pub fn table(&self) -> Table {
         let mut table = table(self.prices.iter().filter(|price| {
             let rivals = self
@@ -164,7 +163,6 @@ impl Impact {
     }
 
     /// This list beside another: for each price in either, a row for each list that has it.
-    #[must_use]
     pub fn compared_with(&self, other: &Self, names: [&str; 2]) -> Table {
         let titles = COLUMNS.map(|(title, ..)| title);
         let mut rows = Table::new(

@@ -8,7 +8,6 @@ use crate::impact::{Impact, Judgement, MixRecord, OWN_QUESTION, Price};
 
 impl Impact {
     /// Returns the conclusion from the prices, and advice.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         match &self.mix {
             Some(mix) => self.verdict_of_mix(mix),

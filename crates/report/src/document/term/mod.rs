@@ -15,7 +15,6 @@ use words::{WIDTH, broken, wrapped};
 
 /// Decides whether to write colours: to a terminal that supports them, unless `NO_COLOR` is set to anything
 /// (<https://no-color.org>). Pass the unchanged values of the environment.
-#[must_use]
 pub fn colour_wanted(
     terminal: bool,
     no_color: Option<&std::ffi::OsStr>,
@@ -28,7 +27,6 @@ pub fn colour_wanted(
 const HEAD: usize = 9;
 
 /// Blocks of a document as text, in lines of 80 columns as far as possible; a chart has the given `width`.
-#[must_use]
 pub fn text(blocks: &[Block], width: usize, colour: bool) -> String {
     blocks.iter().map(|found| block(found, width, colour)).collect()
 }
@@ -68,7 +66,6 @@ fn narrow_heads(table: &Table) -> Vec<String> {
 }
 
 /// A table with aligned columns, two spaces apart, figures to the right. Ends with a line end.
-#[must_use]
 pub fn table(table: &Table, colour: bool) -> String {
     let heads: Vec<String> = table.columns.iter().map(escape).collect();
     drawn(table, &heads, colour)
@@ -108,7 +105,6 @@ fn lowered(head: &str, lines: usize) -> String {
 }
 
 /// Rows of prose in columns, the first of them a header, wrapped to `width`. Ends with a line end.
-#[must_use]
 pub fn prose(rows: &[Vec<String>], width: usize) -> String {
     let mut drawn = comfy_table::Table::new();
     drawn.load_style(presets::NOTHING);
@@ -123,14 +119,12 @@ pub fn prose(rows: &[Vec<String>], width: usize) -> String {
 }
 
 /// Bold text.
-#[must_use]
 pub fn bold(text: &str, colour: bool) -> String {
     painted(text, BOLD, colour)
 }
 
 /// Horizontal bars, one line each: the name, a bar with the length of its value, and the value as `shown`.
 /// Lines have at most `width` columns, unless names and values alone need more.
-#[must_use]
 pub fn bars<'b>(
     rows: impl IntoIterator<Item = (&'b str, f64, String)>,
     width: usize,
@@ -170,7 +164,6 @@ pub(crate) fn bar(share: f64, room: usize) -> String {
 
 /// A small chart, such as for a sweep: for each series a curve in Braille characters of eight dots each, one
 /// below the other on the same axes. `width` is in columns.
-#[must_use]
 pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     match &chart.kind {
         ChartKind::Bars(categories) => bar_chart(chart, categories, width, colour),

@@ -27,7 +27,6 @@ pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> String {
 }
 
 /// A separate picture, which adapts to light and dark.
-#[must_use]
 pub fn svg(chart: &Chart) -> String {
     // Marks are emphasised under the pointer, and some are visible only there.
     let style =

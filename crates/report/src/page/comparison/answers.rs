@@ -40,7 +40,6 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 }
 
 /// Text of the choice between servers: those that keep the target, and their costs.
-#[must_use]
 pub fn blocks(comparison: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     for curve in &comparison.curves() {

@@ -26,7 +26,6 @@ pub use answers::blocks as answers;
 const SETTINGS_MAX: usize = 16;
 
 /// The page; `command_line` repeats the comparison.
-#[must_use]
 pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     let mut page = Page { byline: vec![comparison.how.clone()], ..Page::default() };
     page.title = title(comparison);
@@ -90,7 +89,6 @@ fn tests(comparison: &Comparison) -> Vec<Section> {
 }
 
 /// Text before the tests: the servers, their differences, and the method.
-#[must_use]
 pub fn head(comparison: &Comparison) -> Vec<Block> {
     let lines = (1..).zip(&comparison.subjects).map(|(at, of)| format!("{at}  {}", of.line()));
     let mut blocks: Vec<Block> = lines.map(Block::Text).collect();
@@ -110,7 +108,6 @@ pub fn head(comparison: &Comparison) -> Vec<Block> {
 }
 
 /// Text before the tests of a table of equal terms.
-#[must_use]
 pub fn table_head(table: &TermsTable) -> Section {
     let mut blocks = vec![Block::Text(table.text.clone())];
     for (number, subject) in (1..).zip(&table.subjects) {
@@ -126,7 +123,6 @@ pub fn table_head(table: &TermsTable) -> Section {
 }
 
 /// Text of a test.
-#[must_use]
 pub fn test(test: &ComparedTest) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(test.name.clone())];
     blocks.extend(test.pairs.iter().map(|pair| Block::Text(pair.headline())));
@@ -145,7 +141,6 @@ pub fn test(test: &ComparedTest) -> Vec<Block> {
 }
 
 /// A line for each server beside the first: its headline, and in a closed loop the change of p99.
-#[must_use]
 pub fn headlines(test: &ComparedTest) -> Vec<String> {
     let lines = test.pairs.iter().map(|pair| {
         let p99 = pair.row(Metric::P99).filter(|_| pair.refused.is_none());
@@ -157,13 +152,11 @@ pub fn headlines(test: &ComparedTest) -> Vec<String> {
 }
 
 /// The result of the gate, a sentence a line.
-#[must_use]
 pub fn gate_notes(comparison: &Comparison) -> Vec<Block> {
     compare::notes(comparison).into_iter().map(Block::Text).collect()
 }
 
 /// Conclusions from all tests together.
-#[must_use]
 pub fn foot(comparison: &Comparison) -> Vec<Block> {
     let judged = comparison.pairs().filter(|pair| pair.refused.is_none());
     let rows: Vec<_> = judged.flat_map(TestComparison::all_rows).collect();

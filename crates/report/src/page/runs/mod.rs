@@ -54,7 +54,6 @@ struct Test<'r> {
 const LEDE_MAX: usize = 3;
 
 /// The page of these runs.
-#[must_use]
 pub fn page(sources: &[Source<'_>]) -> Page {
     let tests = tests(sources);
     let mut page = Page { title: title(sources, &tests), ..Page::default() };
@@ -87,27 +86,23 @@ pub fn page(sources: &[Source<'_>]) -> Page {
 
 /// Returns the part about these runs for a larger page: its byline (time, place and programs), and a section
 /// of plan, server and machine.
-#[must_use]
 pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
     let source = [Source { name: String::new(), runs, complete: true }];
     (facts::byline(&source), facts::section(&source))
 }
 
 /// Outages and worst moments of a run as tables; empty without any.
-#[must_use]
 pub fn incidents(run: &Run) -> Vec<Block> {
     let summary = Summary::from_run(run);
     outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
 }
 
 /// Product and version of a run's server.
-#[must_use]
 pub fn product(run: &Run) -> String {
     facts::product(&run.server)
 }
 
 /// The servers and the keystorm of a run, with their versions.
-#[must_use]
 pub fn versions(run: &Run) -> Vec<String> {
     facts::versions(std::iter::once(run))
 }

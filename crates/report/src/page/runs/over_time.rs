@@ -85,7 +85,6 @@ impl Group<'_> {
 }
 
 /// Requests per second over time, with the scheduled rate and with errors, if there were any.
-#[must_use]
 pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
     let rates = |count: fn(&Point) -> u64| {
@@ -118,7 +117,6 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
 }
 
 /// Median, 99th percentile and maximum of response times over time.
-#[must_use]
 pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
     let mut chart = Chart::lines(

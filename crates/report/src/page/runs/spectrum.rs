@@ -11,7 +11,6 @@ const PER_DECADE: u32 = 10;
 
 /// Response times of all requests by percentile, a line for each run; for a single run on a schedule, service
 /// times too. Several runs are named.
-#[must_use]
 pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
     let named = runs.first().map(|(_, run)| words(run));
     let axis = named.as_ref().map_or("response time", |words| words.response);

@@ -23,7 +23,6 @@ enum Kind {
 impl Ring {
     /// Builds the ring of servers by host and port, in the clients' order. A unix socket is its path and port
     /// 0.
-    #[must_use]
     pub fn new(servers: &[(String, u16)], hash: RingHash) -> Self {
         Self(match hash {
             RingHash::Ketama => Kind::Ketama(ketama::Continuum::new(servers)),
@@ -34,7 +33,6 @@ impl Ring {
 
     /// The number of a key's server.
     #[inline]
-    #[must_use]
     pub fn server(&self, key: &[u8]) -> u16 {
         match &self.0 {
             Kind::Ketama(continuum) => continuum.server(key),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use cli::experiment::job;
+use cli::experiment::load;
 use cli::job::UsageError;
 use cli::suggestions;
 use lab::impact::act::ActsFile;
 use lab::impact::{Act, Family};
-use workload::PlanParts;
+use spec::LoadSpec;
 
 use super::{NAME, StagedAct};
 use crate::experiment::table_file;
@@ -66,22 +66,20 @@ pub(super) fn chosen(
 }
 
 /// The act with the plan of its load, at the same server.
-pub(super) fn staged(act: Act, beside: &PlanParts) -> Result<StagedAct, UsageError> {
+pub(super) fn staged(act: Act, beside: &LoadSpec) -> Result<StagedAct, UsageError> {
     let Some(words) = &act.load else { return Ok(StagedAct { act, load: None }) };
     let fault = |why: String| UsageError(format!("act {}: load: {why}", act.name));
-    let mut words = shell_words::split(words).map_err(|error| fault(error.to_string()))?;
-    if beside.protocol.is_memcache() {
-        words.insert(0, "--protocol=memcache".to_owned());
-    }
-    let words = words.into_iter().map(OsString::from).collect();
-    let job = job(NAME, words).map_err(|UsageError(why)| fault(why))?;
+    let words = shell_words::split(words).map_err(|error| fault(error.to_string()))?;
+    let read = load(NAME, words.into_iter().map(OsString::from).collect());
+    let job = read.and_then(|load| {
+        load.job(|spec| {
+            (spec.server, spec.tls) = (beside.server.clone(), beside.tls.clone());
+            spec.load.engine = beside.load.engine;
+        })
+    });
+    let job = job.map_err(|UsageError(why)| fault(why))?;
     let [plan] = &job.plans[..] else { return Err(fault("it must be a single test".to_owned())) };
-    let mut parts: PlanParts = (**plan).clone();
-    parts.target = beside.target.clone();
-    parts.protocol = beside.protocol;
-    parts.engine = beside.engine;
-    let load = parts.build().map_err(|error| fault(error.to_string()))?;
-    Ok(StagedAct { act, load: Some(load) })
+    Ok(StagedAct { act, load: Some(plan.clone()) })
 }
 
 #[cfg(test)]

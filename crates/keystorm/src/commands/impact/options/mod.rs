@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, job, names_test, one_seed};
+use cli::experiment::{ExperimentOptions, one_seed};
 use cli::job::{End, Intent, Job, UsageError};
+use cli::run::ParsedArgs;
 use lab::impact::{Act, Family};
-use lab::words::{TypedLine, TypedOption};
-use naming::{DURATION, FILL, KEY_RANGE, ON_ERROR, RECONNECT, REQUESTS, SIZE, TESTS, YES};
+use naming::{ON_ERROR, RECONNECT, REQUESTS};
 use report::slo::Slo;
-use spec::values::{count_in, percent, seconds, seconds_in};
+use spec::values::{OnErrorArg, Seconds, YesNo, count_in, percent, seconds, seconds_in};
+use spec::{KeyRange, Rate, Size};
 use workload::{Pick, Plan};
 
 /// Measures what operations cost those who wait for them. Sends a steady load on a schedule that slow replies do not
@@ -85,7 +86,9 @@ const NAME: &str = "keystorm impact";
 const MIX: &str = "mix";
 /// Requests per second beside acts where the line does not say; of a mix, each segment replaces it: arrivals belong
 /// to a schedule.
-const RATE: &str = "1k";
+const RATE: f64 = 1_000.0;
+/// Time after which a steady load ends by itself.
+const LENGTH_MAX: Duration = Duration::from_secs(3600);
 /// Meaningful loads in per cent of the capacity: below, no request waits; above, waiting has no end.
 const LOAD_MIN: f64 = 5.0;
 const LOAD_MAX: f64 = 99.0;
@@ -102,7 +105,7 @@ pub(super) struct StagedAct {
 /// Returns what the options mean.
 pub(super) fn intent(
     mut options: Options,
-    line: TypedLine,
+    load: ParsedArgs,
     command_line: String,
     carry_out: fn(&Options, &Job) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
@@ -134,10 +137,10 @@ pub(super) fn intent(
         };
         return Err(UsageError(format!("{option} is an option of {whose}")));
     }
-    if line.has(REQUESTS) {
+    if load.has(REQUESTS) {
         return Err(UsageError("-n: impact runs for a time; see --rest and --duration".to_owned()));
     }
-    let job = if is_mix { of_mix(&mut options, line)? } else { of_acts(&mut options, line)? };
+    let job = if is_mix { of_mix(&mut options, load)? } else { of_acts(&mut options, load)? };
     if options.output.print_plan {
         return Intent::plans(&job.plans);
     }
@@ -176,13 +179,11 @@ impl Options {
     }
 }
 
-/// The job of a line, which is to be one plan.
-fn one_plan(mut line: TypedLine, yes: bool) -> Result<Job, UsageError> {
-    if yes {
-        line.options.push(TypedOption::flag(YES));
-    }
-    one_seed(&mut line);
-    let job = job(NAME, line.words())?;
+/// The job of a load, which is to be one plan.
+fn one_plan(load: &mut ParsedArgs, yes: bool) -> Result<Job, UsageError> {
+    load.complete(move |spec| spec.yes |= yes);
+    one_seed([&mut *load]);
+    let job = load.job(|_| ())?;
     if job.plans.len() == 1 {
         return Ok(job);
     }
@@ -190,32 +191,34 @@ fn one_plan(mut line: TypedLine, yes: bool) -> Result<Job, UsageError> {
 }
 
 /// A steady load with acts beside it.
-fn of_acts(options: &mut Options, mut line: TypedLine) -> Result<Job, UsageError> {
+fn of_acts(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageError> {
     seconds_in("--rest", options.rest(), 0.5..=3600.0)?;
     seconds_in("--act-timeout", options.act_timeout(), 0.5..=86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
-    let names_a_test = names_test(&line);
-    let cache = [(TESTS, "get"), (KEY_RANGE, "100k"), (SIZE, "100")];
-    let cache = if names_a_test { &[][..] } else { &cache };
-    let usual = [(naming::RATE, RATE), (ON_ERROR, "count"), (RECONNECT, "yes")];
-    usual.iter().chain(cache).for_each(|(name, value)| line.set_default(name, *value));
-    if !names_a_test && !line.has(FILL) {
-        line.options.push(TypedOption::flag(FILL));
+    if !load.names_test() {
+        load.complete(|spec| {
+            (spec.data.tests, spec.data.fill) = (Some("get".to_owned()), true);
+            spec.data.key_range.get_or_insert(KeyRange(100_000));
+            spec.data.size.get_or_insert(Size::Fixed(100));
+        });
     }
-    line.options.push(TypedOption::new(DURATION, "1h"));
-    let job = one_plan(line, options.yes)?;
+    load.set_default(naming::RATE, |spec| spec.load.rate = Some(Rate::constant(RATE)));
+    load.set_default(ON_ERROR, |spec| spec.recording.on_error = Some(OnErrorArg::Count));
+    load.set_default(RECONNECT, |spec| spec.load.reconnect = Some(YesNo::Yes));
+    load.complete(|spec| spec.load.end_after(None, Some(Seconds(LENGTH_MAX))));
+    let job = one_plan(&mut load, options.yes)?;
     options.slo.iter().try_for_each(|slo| slo.check_plans(&job.plans))?;
     let family =
         if job.plans[0].protocol.is_memcache() { Family::Memcached } else { Family::Redis };
     let acts = acts::chosen(acts::read(options.acts.as_deref())?, &options.of, family)?;
-    let staged = acts.into_iter().map(|act| acts::staged(act, &job.plans[0]));
+    let staged = acts.into_iter().map(|act| acts::staged(act, load.asked()));
     options.staged = staged.collect::<Result<_, _>>()?;
     Ok(job)
 }
 
 /// A mix, each kind of which is left out in turn.
-fn of_mix(options: &mut Options, mut line: TypedLine) -> Result<Job, UsageError> {
-    if line.has(naming::RATE) {
+fn of_mix(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageError> {
+    if load.has(naming::RATE) {
         let rate = naming::RATE;
         let text = format!("{rate}: rates follow from the capacity that is measured; see --at");
         return Err(UsageError(text));
@@ -230,9 +233,12 @@ fn of_mix(options: &mut Options, mut line: TypedLine) -> Result<Job, UsageError>
     }
     let seconds = options.seconds();
     seconds_in("--duration", Duration::from_secs_f64(seconds), 0.05..=3600.0)?;
-    line.options.push(TypedOption::new(naming::RATE, RATE));
-    line.options.push(TypedOption::new(DURATION, format!("{seconds:.3}")));
-    let job = one_plan(line, options.yes)?;
+    load.complete(move |spec| {
+        spec.load.rate = Some(Rate::constant(RATE));
+        let thousandths = Duration::from_millis((seconds * 1000.0).round() as u64);
+        spec.load.end_after(None, Some(Seconds(thousandths)));
+    });
+    let job = one_plan(&mut load, options.yes)?;
     let operations = job.plans[0].mix.as_ref().map_or(&[][..], |mix| &mix.operations);
     let refused = match operations.len() {
         0 | 1 => Some(
@@ -290,13 +296,13 @@ mod tests {
     fn loads_are_shares_of_the_capacity() {
         let line = "--of mix --mix --arrivals poisson --at 50,85 -- 3 get a ';' 1 hgetall b";
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
-        let read = |mut options: Options, line: TypedLine, _: String| {
-            let job = of_mix(&mut options, line)?;
+        let read = |mut options: Options, load: ParsedArgs, _: String| {
+            let job = of_mix(&mut options, load)?;
             let (loads, blocks) = (options.loads(), options.blocks());
             assert_eq!((loads, blocks, options.seconds()), (vec![0.5, 0.85], 5, 1.0));
             assert_eq!(job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
             Ok(Intent::Say(String::new()))
         };
-        assert!(cli::experiment::with_split(words, read).is_ok());
+        assert!(cli::experiment::with_load(words, read).is_ok());
     }
 }

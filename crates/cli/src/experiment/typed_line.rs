@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Number of values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arity {
+pub(crate) enum Arity {
     /// No value.
     Nothing,
     /// A value, in the same word or the next.
@@ -20,33 +20,26 @@ pub enum Arity {
 
 /// An option with its value, as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypedOption {
+pub(crate) struct TypedOption {
     /// Name, with the hyphens.
-    pub name: String,
+    pub(crate) name: String,
     /// Value, if there is one.
-    pub value: Option<OsString>,
+    pub(crate) value: Option<OsString>,
 }
 
 /// A command line, as options and the words after them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TypedLine {
+pub(crate) struct TypedLine {
     /// The options, in order.
-    pub options: Vec<TypedOption>,
+    pub(crate) options: Vec<TypedOption>,
     /// Words after the options, from `--` or the first word that is not an option.
-    pub rest: Vec<OsString>,
+    pub(crate) rest: Vec<OsString>,
 }
 
 impl TypedOption {
     /// An option with a value.
-    #[must_use]
-    pub fn new(name: impl Display, value: impl Into<OsString>) -> Self {
+    pub(crate) fn new(name: impl Display, value: impl Into<OsString>) -> Self {
         Self { name: name.to_string(), value: Some(value.into()) }
-    }
-
-    /// An option without a value.
-    #[must_use]
-    pub fn flag(name: impl Display) -> Self {
-        Self { name: name.to_string(), value: None }
     }
 
     /// The words of the option.
@@ -66,8 +59,7 @@ impl TypedOption {
 impl TypedLine {
     /// Divides words. `takes` returns the arity of an option; an unknown one is taken as an option without a
     /// value, which the later parser will refuse.
-    #[must_use]
-    pub fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Arity>) -> Self {
+    pub(crate) fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Arity>) -> Self {
         let mut options = Vec::new();
         let mut args = args.into_iter().peekable();
         while let Some(word) = args.next_if(|word| is_option(word)) {
@@ -89,7 +81,7 @@ impl TypedLine {
     }
 
     /// Takes the first words of the rest, where further options and words follow them.
-    pub fn take_words(
+    pub(crate) fn take_words(
         &mut self,
         count: usize,
         takes: impl Fn(&str) -> Option<Arity>,
@@ -100,28 +92,19 @@ impl TypedLine {
     }
 
     /// The words again.
-    #[must_use]
-    pub fn words(&self) -> Vec<OsString> {
+    pub(crate) fn words(&self) -> Vec<OsString> {
         let options = self.options.iter().flat_map(TypedOption::words);
         options.chain(self.rest.iter().cloned()).collect()
     }
 
     /// Returns whether there is an option with this name.
-    #[must_use]
-    pub fn has(&self, name: impl Display) -> bool {
+    pub(crate) fn has(&self, name: impl Display) -> bool {
         let name = name.to_string();
         self.options.iter().any(|given| given.name == name)
     }
 
-    /// Adds an option unless the line has it.
-    pub fn set_default(&mut self, name: impl Display, value: impl Into<OsString>) {
-        if !self.has(&name) {
-            self.options.push(TypedOption::new(name, value));
-        }
-    }
-
     /// Removes and returns the options that `ours` picks.
-    pub fn take(&mut self, ours: impl Fn(&TypedOption) -> bool) -> Vec<TypedOption> {
+    pub(crate) fn take(&mut self, ours: impl Fn(&TypedOption) -> bool) -> Vec<TypedOption> {
         let (taken, left) = std::mem::take(&mut self.options).into_iter().partition(ours);
         self.options = left;
         taken
@@ -129,8 +112,7 @@ impl TypedLine {
 }
 
 /// The words of options alone.
-#[must_use]
-pub fn words_of(options: &[TypedOption]) -> Vec<OsString> {
+pub(crate) fn words_of(options: &[TypedOption]) -> Vec<OsString> {
     options.iter().flat_map(TypedOption::words).collect()
 }
 

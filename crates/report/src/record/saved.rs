@@ -4,6 +4,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use host::ServerFacts;
 use measure::{
     Absence, CommandTally, ConnectionTally, DeadlineTally, Deliveries, Ending, ErrorCounts,
     KeyCounts, LaneRecord, Latency, Lateness, Measurement, NodeTally, OperationTally, Outage,
@@ -12,7 +13,7 @@ use measure::{
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use super::RecordError;
+use super::error::RecordError;
 use crate::slo::{Slo, SloResult};
 use crate::{
     Clients, Clock, CpuFigures, DeadlineFigures, Lookups, Mark, OperationFigures, Probe, Repeat,
@@ -102,6 +103,19 @@ struct NamedCommand<'r> {
     tally: &'r CommandTally,
 }
 
+impl<'r> NamedCommand<'r> {
+    fn of_plan(plan: &Plan, total: &'r Tally, looked: &[Option<Lookups>]) -> Vec<Self> {
+        let commands = plan.different_commands().commands;
+        let tallied = commands.iter().zip(&total.commands).zip(looked);
+        let named = tallied.map(|((command, tally), lookups)| Self {
+            name: command.name(),
+            lookups: *lookups,
+            tally,
+        });
+        named.collect()
+    }
+}
+
 #[derive(Serialize)]
 struct CountedDeliveries<'r> {
     messages_acknowledged: u64,
@@ -184,12 +198,8 @@ impl<'r> WrittenTest<'r> {
         let total = &measured.total;
         let cpu = CpuFigures::from_summary(summary);
         let looked = Lookups::of_commands(plan, total);
-        let different = plan.different_commands().commands;
-        let named = different.iter().zip(&total.commands).zip(&looked);
         let interval_ns = measured.timeline.interval_ns;
         let interval_s = interval_ns as f64 / 1e9;
-        let timed =
-            |point: &'r Point| TimedPoint { t_s: f64::from(point.index) * interval_s, point };
         let spans = total.spans.as_deref().zip(summary.spans.as_ref());
         Self {
             name: &plan.name,
@@ -207,13 +217,7 @@ impl<'r> WrittenTest<'r> {
                 response: &summary.response_times,
                 first_byte: plan.recording.first_byte.then(|| total.first_byte()),
             },
-            commands: named
-                .map(|((command, tally), lookups)| NamedCommand {
-                    name: command.name(),
-                    lookups: *lookups,
-                    tally,
-                })
-                .collect(),
+            commands: NamedCommand::of_plan(plan, total, &looked),
             operations: &summary.operations,
             connections: &total.connections,
             deliveries: measured.deliveries.as_deref().map(CountedDeliveries::new),
@@ -227,7 +231,9 @@ impl<'r> WrittenTest<'r> {
             delayed_ms: measured.delayed.as_ref(),
             worst_moments: WorstMoments::from_run(run),
             timeline_interval_s: interval_s,
-            timeline: measured.timeline.points.iter().map(timed).collect(),
+            timeline: (measured.timeline.points.iter())
+                .map(|point| TimedPoint { t_s: f64::from(point.index) * interval_s, point })
+                .collect(),
             verdict: &run.verdict,
             warnings: &run.warnings,
             watched: &run.watched,
@@ -308,8 +314,8 @@ impl SavedTarget {
 }
 
 impl SavedTest {
-    /// Restores the run; the record has the data common to all its tests.
-    pub(super) fn run(self, plan: Plan, common: &super::Record) -> Result<Run, RecordError> {
+    /// Restores the run, without what all tests of a record have in common.
+    pub(super) fn run(self, plan: Plan) -> Result<Run, RecordError> {
         let total = Tally {
             commands: self.commands,
             operations: if plan.counts_operations() { self.operations } else { Vec::new() },
@@ -364,14 +370,14 @@ impl SavedTest {
             repeat: self.repeat,
             slo: self.target.as_ref().map(SavedTarget::slo).transpose()?,
             measurement,
-            host: common.host.clone(),
-            other_hosts: common.other_hosts.clone(),
+            host: None,
+            other_hosts: Vec::new(),
             clients: self.clients,
             probe: self.probe,
             marks: self.marks,
             clock: self.clock,
-            server: common.server.clone(),
-            version: common.client.version.clone(),
+            server: ServerFacts::default(),
+            version: String::new(),
             watched: self.watched,
             verdict: self.verdict,
             warnings: self.warnings,

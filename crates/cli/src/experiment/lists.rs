@@ -4,7 +4,7 @@ use workload::quantity::{self, DefaultUnit};
 
 /// Kind of an option's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueKind {
+pub(crate) enum ValueKind {
     /// Whole numbers.
     Whole,
     /// Times, in seconds by default.
@@ -16,7 +16,7 @@ pub enum ValueKind {
 }
 
 /// Maximum number of values of one option.
-pub const VALUES_MAX: usize = 1_000;
+pub(crate) const VALUES_MAX: usize = 1_000;
 
 /// Parses `text` into its values, in order and without repetition; one if it is not a list.
 ///
@@ -26,7 +26,7 @@ pub const VALUES_MAX: usize = 1_000;
 ///
 /// # Errors
 /// Returns an error in words for a person for an impossible range.
-pub fn values(kind: ValueKind, text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn values(kind: ValueKind, text: &str) -> Result<Vec<String>, String> {
     if kind == ValueKind::Rate && is_schedule(text) {
         return Ok(vec![text.to_owned()]);
     }
@@ -54,8 +54,7 @@ pub fn values(kind: ValueKind, text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns whether a rate is steps or a ramp, which end in a time with its unit.
-#[must_use]
-pub fn is_schedule(text: &str) -> bool {
+pub(crate) fn is_schedule(text: &str) -> bool {
     let time = text.rsplit_once('/').map(|(_, time)| time);
     time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
 }

@@ -1,22 +1,20 @@
-//! Grid of list-valued options: every combination is an ordinary command line.
+//! Grid of options with lists of values: every combination is an ordinary command line.
 //!
-//! Owns which options may be lists, and the order of the points: the first option typed varies slowest. The
-//! front end interprets the options.
+//! Owns which options may be lists, and the order of the points: the first option typed varies slowest.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 
+use lab::Axis;
 use naming::{
     ARRIVALS, CONNECTIONS, DURATION, ENGINE, KEEP_ALIVE, KEY_RANGE, OptionId, PIPELINE, PRECISION,
     RATE, REQUESTS, SIZE, THREADS, WARMUP, WINDOW,
 };
-use serde::{Deserialize, Serialize};
 
-use crate::values::{ValueKind, values};
-use crate::words::{TypedLine, TypedOption};
+use super::lists::{ValueKind, values};
+use super::typed_line::{TypedLine, TypedOption};
 
 /// Maximum number of points of a grid.
-pub const POINTS_MAX: usize = 10_000;
+pub(super) const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists: of a load by their fields, and of deliveries by their names. Tests (`-t`) are a
 /// separate list with a row for each.
@@ -46,29 +44,11 @@ fn swept(name: &str) -> Option<ValueKind> {
     of_load.or(is_of_messages.then_some(ValueKind::Whole))
 }
 
-/// An option with more than one value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Axis {
-    /// The option, as `-c`.
-    pub option: String,
-    /// Values in the order of measurement.
-    pub values: Vec<String>,
-}
-
-/// Point of a grid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
-    /// The value of each axis.
-    pub settings: Vec<String>,
-    /// The command line for it.
-    pub args: Vec<OsString>,
-}
-
 /// A grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grid {
+pub(super) struct Grid {
     /// Varying axes.
-    pub axes: Vec<Axis>,
+    pub(super) axes: Vec<Axis>,
     line: TypedLine,
 }
 
@@ -78,7 +58,7 @@ impl Grid {
     ///
     /// # Errors
     /// Returns an error in words for a person for an impossible range, or too many points.
-    pub fn from_line(line: TypedLine) -> Result<Self, String> {
+    pub(super) fn from_line(line: TypedLine) -> Result<Self, String> {
         let mut later = HashSet::new();
         let mut options = Vec::new();
         for given in line.options.into_iter().rev() {
@@ -105,14 +85,13 @@ impl Grid {
         Ok(Self { axes, line })
     }
 
-    /// Every point, the last axis varying fastest.
-    #[must_use]
-    pub fn points(&self) -> Vec<Point> {
+    /// Every point, the last axis varying fastest: the value of each axis, and the command line with them.
+    pub(super) fn points(&self) -> Vec<(Vec<String>, TypedLine)> {
         let count: usize = self.axes.iter().map(|axis| axis.values.len()).product();
         (0..count).map(|number| self.point(number)).collect()
     }
 
-    fn point(&self, number: usize) -> Point {
+    fn point(&self, number: usize) -> (Vec<String>, TypedLine) {
         let mut left = number;
         let mut settings: Vec<String> = Vec::new();
         for axis in self.axes.iter().rev() {
@@ -126,14 +105,16 @@ impl Grid {
                 given.value = Some(value.into());
             }
         }
-        Point { settings, args: line.words() }
+        (settings, line)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
-    use crate::words::Arity;
+    use crate::experiment::typed_line::Arity;
 
     fn grid(text: &str) -> Result<Grid, String> {
         Grid::from_line(TypedLine::parse(
@@ -149,7 +130,9 @@ mod tests {
     fn lines(text: &str) -> Vec<String> {
         let word = |word: &OsString| word.to_string_lossy().into_owned();
         let points = grid(text).unwrap().points().into_iter();
-        points.map(|p| p.args.iter().map(word).collect::<Vec<_>>().join(" ")).collect()
+        points
+            .map(|(_, line)| line.words().iter().map(word).collect::<Vec<_>>().join(" "))
+            .collect()
     }
 
     #[test]
@@ -167,7 +150,7 @@ mod tests {
         );
         let grid = grid("-P 1,16 -c 1,10,100").unwrap();
         assert_eq!(grid.axes[0].option, "-P");
-        assert_eq!(grid.points()[4].settings, ["16", "10"]);
+        assert_eq!(grid.points()[4].0, ["16", "10"]);
     }
 
     #[test]
