@@ -69,7 +69,13 @@ mod tests {
     use super::*;
 
     /// Options that only `compare` and deliveries have.
-    const OTHER_FIELDS: [&str; 11] = [
+    const OTHER_FIELDS: [&str; 17] = [
+        "fail_on_regression",
+        "metric",
+        "errors",
+        "inconclusive",
+        "name_a",
+        "name_b",
         "tables",
         "cores",
         "receiver_threads",

@@ -24,7 +24,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Command, FromArgMatches};
-use naming::RATE;
+use naming::{
+    CSV, ERRORS, FAIL_ON_REGRESSION, FORMAT, HTML, INCONCLUSIVE, JSON, METRIC, NAME_A, NAME_B,
+    OptionId, QUIET, RATE, REPEATS, SLO, SVG,
+};
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
@@ -51,19 +54,19 @@ const BUDGET_REPLAYED: Duration = Duration::from_secs(600);
 /// The per cent by which recorded traffic may be worse on the second server.
 const ALLOWED_REPLAYED: f64 = 10.0;
 /// Options that apply to a comparison of saved runs.
-const SAVED_RUN_OPTIONS: [&str; 12] = [
-    "csv",
-    "quiet",
-    "format",
-    "json",
-    "html",
-    "svg",
-    "fail_on_regression",
-    "metric",
-    "errors",
-    "inconclusive",
-    "name_a",
-    "name_b",
+const SAVED_RUN_OPTIONS: [OptionId; 12] = [
+    CSV,
+    QUIET,
+    FORMAT,
+    JSON,
+    HTML,
+    SVG,
+    FAIL_ON_REGRESSION,
+    METRIC,
+    ERRORS,
+    INCONCLUSIVE,
+    NAME_A,
+    NAME_B,
 ];
 
 /// Returns the options, for help, man page and completions.
@@ -152,7 +155,7 @@ fn check_gate(
     sides: &Sides,
 ) -> Result<(), UsageError> {
     let has_gate = options.fail_on_regression.is_some();
-    let is_judged = has_gate || typed.typed().any(|id| id == "slo");
+    let is_judged = has_gate || typed.has(SLO);
     if options.inconclusive.is_some() && !is_judged {
         return usage("--inconclusive requires --fail-on-regression or --slo");
     }
@@ -194,7 +197,7 @@ fn budget(
         return given.map_or(Ok(None), |_| usage(&format!("--budget: {why}")));
     }
     let repeats_open = options.inconclusive == Some(InconclusivePolicy::Repeat);
-    let is_exact = typed.typed().any(|id| id == "repeats") && !repeats_open;
+    let is_exact = typed.has(REPEATS) && !repeats_open;
     let default = if is_replayed(sides) { BUDGET_REPLAYED } else { BUDGET_DEFAULT };
     Ok(given.or((!is_exact).then_some(default)))
 }
@@ -237,7 +240,7 @@ fn servers(
 ) -> Result<(Sides, Job), UsageError> {
     let asked = typed.matches().get_one::<ProtocolArg>("protocol").copied();
     let mixed = words.iter().any(|word| word.is_memcache(asked) != words[0].is_memcache(asked));
-    let at_a_rate = mixed && typed.typed().any(|id| id == "rate");
+    let at_a_rate = mixed && typed.has(RATE);
     let decides = words.len() > 2 || slo.is_some() || at_a_rate || !further.is_empty();
     if mixed && !decides {
         return terms::sides(typed, &words, asked);
@@ -257,7 +260,7 @@ fn saved(typed: &ParsedArgs, files: Vec<PathBuf>) -> Result<(Sides, Job), UsageE
     let Ok([a, b]) = <[PathBuf; 2]>::try_from(files) else {
         return usage("saved runs are compared two at a time");
     };
-    if let Some(option) = typed.typed().find(|id| !SAVED_RUN_OPTIONS.contains(id)) {
+    if let Some(option) = typed.typed().find(|id| !OptionId::any_has(&SAVED_RUN_OPTIONS, id)) {
         return usage(&format!(
             "{} requires servers that are measured; {} and {} are saved runs",
             typed.written(option),

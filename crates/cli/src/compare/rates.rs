@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(lines("--rps 1k,2.5k -t get -- get k").unwrap(), two);
         assert_eq!(lines("--rps 7 -t get --rps=1k,2.5k -- get k").unwrap(), two);
         assert_eq!(lines("--rps 1k..5k -q").unwrap().len(), 3);
-        for alone in ["--rps 30k -t get", "-t get", "--rps 10k..100k/30s", "-- set --rps 1,2"] {
+        for alone in ["--rps=30k -t get", "-t get", "--rps=10k..100k/30s", "-- set --rps 1,2"] {
             assert_eq!(lines(alone).unwrap(), [alone]);
         }
         assert!(lines("--rps 5..1").unwrap_err().starts_with("--rps 5..1: "));

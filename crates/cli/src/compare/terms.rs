@@ -131,7 +131,7 @@ pub(super) fn equal(
     let stored = stored.sequence[0].args[2].clone();
     let (mut tests, mut seed) = (Vec::new(), None);
     let tests_named = named_tests(typed, tests_default)?;
-    if typed.typed().any(|id| id == "name") {
+    if typed.has(naming::NAME) {
         spec::single(naming::NAME, tests_named.len())?;
     }
     for (name, words) in tests_named {
@@ -151,7 +151,7 @@ pub(super) fn equal(
         tests.push(test);
     }
     let mut job = job(of_redis, any(), false)?;
-    if typed.typed().any(|id| id == FILL.field()) {
+    if typed.has(FILL) {
         job.notes
             .push(format!("note: {FILL} is not needed: every key is stored before it is read"));
     }

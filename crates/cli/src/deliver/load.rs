@@ -4,6 +4,8 @@
 
 use std::ffi::OsString;
 
+use clap::Command;
+
 use spec::DeliveryOptions;
 
 use super::sending::{DeliveryLoad, KindFront};
@@ -14,7 +16,17 @@ use crate::suggestions::named;
 use crate::{UsageError, run, suggestions};
 
 /// The word that says so.
-const WORD: &str = "deliver";
+pub(crate) const WORD: &str = "deliver";
+
+/// Options of all kinds that are numbers, as they are typed.
+pub(crate) fn numbers() -> Vec<String> {
+    let kinds = KINDS.map(|kind| (kind.command)());
+    let numbers = kinds.iter().flat_map(Command::get_arguments).filter(|option| {
+        let names = option.get_value_names().unwrap_or_default();
+        names.first().is_some_and(|name| name.starts_with("NUM"))
+    });
+    numbers.filter_map(|option| Some(format!("--{}", option.get_long()?))).collect()
+}
 
 /// Returns what an option of any kind, or of the run of its senders, takes.
 pub(crate) fn takes(name: &str) -> Option<Arity> {

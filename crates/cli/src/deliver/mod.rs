@@ -20,7 +20,7 @@ use workload::Named;
 
 use super::suggestions::one_of;
 use super::{FrontEnd, Intent, UsageError, help};
-pub(crate) use load::{hoisted, is_named, load_of, message_load, takes};
+pub(crate) use load::{WORD, hoisted, is_named, load_of, message_load, numbers, takes};
 use sending::{KindFront, frame, with_those_of_senders};
 
 /// The kinds of delivery.

@@ -10,14 +10,15 @@ use naming::{
     RATE, REQUESTS, SIZE, THREADS, WARMUP, WINDOW,
 };
 
+use super::super::deliver;
 use super::lists::{ValueKind, values};
 use super::typed_line::{TypedLine, TypedOption};
 
 /// Maximum number of points of a grid.
 pub(super) const POINTS_MAX: usize = 10_000;
 
-/// The options that may be lists: of a load by their fields, and of deliveries by their names. Tests (`-t`) are a
-/// separate list with a row for each.
+/// The options of a load that may be lists; of deliveries, numbers may. Tests (`-t`) are a separate list with a row
+/// for each.
 const SWEPT: [(OptionId, ValueKind); 14] = [
     (CONNECTIONS, ValueKind::Whole),
     (PIPELINE, ValueKind::Whole),
@@ -34,15 +35,6 @@ const SWEPT: [(OptionId, ValueKind); 14] = [
     (ARRIVALS, ValueKind::Name),
     (PRECISION, ValueKind::Whole),
 ];
-const SWEPT_OF_MESSAGES: &str = "--publishers --subscribers --channels --channels-per-subscriber --writers --senders \
-    --receivers --receiver-threads --keys --groups --consumers --keys-per-receiver";
-
-/// Returns the kind of an option's values if it may be a list.
-fn swept(name: &str) -> Option<ValueKind> {
-    let of_load = SWEPT.iter().find(|(option, _)| option.word() == name).map(|(_, kind)| *kind);
-    let is_of_messages = SWEPT_OF_MESSAGES.split(' ').any(|option| option == name);
-    of_load.or(is_of_messages.then_some(ValueKind::Whole))
-}
 
 /// A grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +51,13 @@ impl Grid {
     /// # Errors
     /// Returns an error in words for a person for an impossible range, or too many points.
     pub(super) fn from_line(line: TypedLine) -> Result<Self, String> {
+        let is_delivery = line.rest.first().is_some_and(|word| word == deliver::WORD);
+        let numbers = if is_delivery { deliver::numbers() } else { Vec::new() };
+        let swept = |name: &str| {
+            let of_load = SWEPT.iter().find(|(option, _)| option.word() == name);
+            let of_messages = numbers.iter().any(|option| option == name);
+            of_load.map(|(_, kind)| *kind).or(of_messages.then_some(ValueKind::Whole))
+        };
         let mut later = HashSet::new();
         let mut options = Vec::new();
         for given in line.options.into_iter().rev() {

@@ -2,7 +2,10 @@
 //!
 //! A file sets options of a load. So they are set where none was typed, which counts as the last word.
 
-use naming::{FILL, KEY_DIST, NAME, OptionId, START_AT, Text};
+use naming::{
+    FILL, FIRST_KEY, KEY_DIST, KEY_RANGE, KEYS_BY, MIX, NAME, ONE_SLOT, OptionId, PHASE,
+    SEQUENTIAL, START_AT, STDIN_ARG, TESTS, Text, UNPADDED,
+};
 use serde_json::Value;
 use spec::document::options_in;
 use spec::values::Count;
@@ -22,12 +25,13 @@ use crate::workload_file::{
 };
 use crate::{Job, UsageError, presets};
 
-/// Options that cannot be combined with --workload, because the file decides them; by their fields' names.
-const DECIDED_BY_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
+/// Options that cannot be combined with --workload, because the file decides them; a command cannot, either.
+const DECIDED_BY_FILE: [OptionId; 3] = [TESTS, MIX, STDIN_ARG];
+const COMMAND: &str = "command";
 
-/// Options without effect on an operation that has a key space of its own in the file; by their fields' names.
-const KEY_OPTIONS: [&str; 7] =
-    ["key_range", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
+/// Options without effect on an operation that has a key space of its own in the file.
+const KEY_OPTIONS: [OptionId; 7] =
+    [KEY_RANGE, KEY_DIST, SEQUENTIAL, FIRST_KEY, UNPADDED, KEYS_BY, ONE_SLOT];
 
 /// The job of a workload: its phases, each changed by the typed options and by `change`.
 pub(super) fn job(
@@ -35,7 +39,9 @@ pub(super) fn job(
     name: &str,
     change: &dyn Fn(&mut Options),
 ) -> Result<Job, UsageError> {
-    if let Some(id) = typed.typed().find(|id| DECIDED_BY_FILE.contains(id)) {
+    if let Some(id) =
+        typed.typed().find(|id| *id == COMMAND || OptionId::any_has(&DECIDED_BY_FILE, id))
+    {
         let option = typed.written(id);
         return Err(UsageError(format!(
             "{option} cannot be combined with --workload, which defines what is sent; to turn a \
@@ -54,7 +60,7 @@ pub(super) fn job(
         }
     }
     let mut job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
-    let fills = typed.typed().any(|id| id == FILL.field());
+    let fills = typed.has(FILL);
     if let Some(load) = phases.iter().find(|phase| fills && phase.every_key) {
         let phase = load.name.as_deref().unwrap_or_default();
         job.notes.push(format!("note: {FILL} is not needed: the phase {phase} writes every key"));
@@ -76,7 +82,7 @@ fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
         }
         Load::Sequence(_) => vec![true],
     });
-    let ranged = typed.typed().find(|id| KEY_OPTIONS.contains(id));
+    let ranged = typed.typed().find(|id| OptionId::any_has(&KEY_OPTIONS, id));
     let operations: Vec<bool> = operations.collect();
     if let Some(id) = ranged.filter(|_| !operations.is_empty())
         && !operations.contains(&true)
@@ -155,7 +161,7 @@ fn job_of(
     // A phase before it has written what it reads.
     let is_loaded = given.as_ref().is_some_and(|given| given.loaded_by.is_some());
     let load = &mut options.spec;
-    if is_loaded && !typed.typed().any(|id| id == "phase") && load.data.fill_with.is_none() {
+    if is_loaded && !typed.has(PHASE) && load.data.fill_with.is_none() {
         load.data.fill = false;
     }
     if let Some(given) = given.as_ref().filter(|_| phase.every_key) {

@@ -55,7 +55,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_679,
+        budget: 13_680,
     },
     Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_955 },
     Area {
@@ -93,7 +93,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 6_632,
+        budget: 6_642,
     },
     Area {
         name: "host, doctor, sink",
@@ -119,7 +119,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_688,
+        budget: 8_695,
     },
     Area {
         name: "compare",
@@ -131,7 +131,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 6_993,
+        budget: 6_996,
     },
     Area {
         name: "several clients",
