@@ -69,7 +69,9 @@ fn slots_move_while_receivers_wait(cluster: &Cluster) {
     let test = test(running.wait().exits(130));
     let lost = count(&test, "lost");
     let acknowledged = count(&test, "messages_acknowledged");
-    assert_eq!(count(&test, "received") + lost, acknowledged, "{test}");
+    // Of those that were under way at the end, some were executed.
+    let executed = acknowledged..=acknowledged + count(&test, "messages_unacknowledged");
+    assert!(executed.contains(&(count(&test, "received") + lost)), "{test}");
     assert_eq!((count(&test, "doubled"), lost), (0, 0), "{test}");
     assert!(count(&test, "receivers_cut_off") > 0, "receivers moved: {test}");
     assert!(within(PATIENCE, || is_empty(cluster)), "its keys are removed");
