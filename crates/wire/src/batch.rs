@@ -62,6 +62,9 @@ struct ShortCommand {
 /// Maximum length of a short command.
 const SHORT_MAX: usize = 64;
 
+/// Maximum count of numbers drawn together.
+const DRAWN_MAX: usize = 16;
+
 /// A part of a template: bytes from `start` to its end, with the holes and inserts in them.
 struct Span<'t> {
     bytes: &'t [u8],
@@ -256,15 +259,18 @@ impl Batch {
     /// Appends one command for `count` requests, from request number `first` on.
     #[inline]
     pub fn append_run(&self, first: u64, count: u32, command: usize, out: &mut Vec<u8>) {
-        let numbers = (0..count).map(|n| first.wrapping_add(n.into()));
         let CommandAt { short, start, end, fresh, operation, .. } = &self.commands[command];
+        let number = |n: u32| first.wrapping_add(n.into());
         let Some(short) = short else {
-            return numbers.for_each(|number| self.append(number, command..command + 1, out));
+            return (0..count).for_each(|n| self.append(number(n), command..command + 1, out));
         };
-        let of_operation = &self.numbers[*operation];
-        for number in numbers {
-            short.append(number, of_operation, *fresh, out);
-            out.truncate(out.len() - SHORT_MAX + (end - start));
+        let mut drawn = [0; DRAWN_MAX];
+        for n in (0..count).step_by(DRAWN_MAX) {
+            let drawn = &mut drawn[..DRAWN_MAX.min((count - n) as usize)];
+            if let Some(hole) = &short.hole {
+                self.numbers[*operation].values(number(n), hole.slot, *fresh, drawn);
+            }
+            short.append_all(drawn, end - start, out);
         }
     }
 
@@ -296,8 +302,12 @@ impl Batch {
         let mut copy_until = |end: usize, drawn: &mut LastDraw, out: &mut Vec<u8>| {
             let before = holes.iter().take_while(|hole| hole.at < end).count();
             let (now, later) = holes.split_at(before);
-            let span = Span { bytes: &bytes[..end], start, holes: now, inserts: &[], fresh };
-            fresh = write_fixed(span, numbers, request, drawn, out);
+            if now.is_empty() {
+                out.extend_from_slice(&bytes[start..end]);
+            } else {
+                let span = Span { bytes: &bytes[..end], start, holes: now, inserts: &[], fresh };
+                fresh = write_fixed(span, numbers, request, drawn, out);
+            }
             (start, holes) = (end, later);
         };
         for (place, insert) in inserts {
@@ -319,15 +329,17 @@ impl ShortCommand {
         Some(Self { bytes: padded, hole: holes.first().copied() })
     }
 
-    /// Appends the command for a request number, padded.
+    /// Appends the command, which has `len` bytes, with each of these numbers.
     #[inline]
-    fn append(&self, number: u64, numbers: &Numbers, mut fresh: u64, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&self.bytes);
-        if let Some(hole) = &self.hole {
-            let drawn = numbers.value(number.into(), hole.slot, &mut fresh);
-            let place = start + hole.at;
-            write_number(drawn, hole.slot, &mut out[place..place + hole.digits]);
+    fn append_all(&self, numbers: &[u64], len: usize, out: &mut Vec<u8>) {
+        for number in numbers {
+            let start = out.len();
+            out.extend_from_slice(&self.bytes);
+            if let Some(hole) = &self.hole {
+                let place = start + hole.at;
+                write_number(*number, hole.slot, &mut out[place..place + hole.digits]);
+            }
+            out.truncate(start + len);
         }
     }
 }

@@ -362,10 +362,12 @@ fn a_run_of_one_command_has_the_bytes_of_each_alone() {
     let long = format!("SET {}:__key__ {}", "k".repeat(30), "v".repeat(40));
     for line in ["PING", "GET k:__key__", "GET __rand_int__", "SET k:__rand_1st__ __data__", &long]
     {
-        let batch = Batch::new::<Resp>(&plan(line, keys("uniform", 1 << 50), 4, None));
-        let (mut alone, mut run) = (Vec::new(), Vec::new());
-        (u64::MAX - 2..=u64::MAX).chain(0..4).for_each(|n| batch.append(n, 0..1, &mut alone));
-        batch.append_run(u64::MAX - 2, 7, 0, &mut run);
-        assert_eq!(text(&run), text(&alone), "{line}");
+        for draw in ["uniform", "zipf"] {
+            let batch = Batch::new::<Resp>(&plan(line, keys(draw, 1 << 50), 4, None));
+            let (mut alone, mut run) = (Vec::new(), Vec::new());
+            (u64::MAX - 2..=u64::MAX).chain(0..37).for_each(|n| batch.append(n, 0..1, &mut alone));
+            batch.append_run(u64::MAX - 2, 40, 0, &mut run);
+            assert_eq!(text(&run), text(&alone), "{line}");
+        }
     }
 }

@@ -5,9 +5,14 @@
 #[inline]
 pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
     if let Ok(twelve) = <&mut [u8; 12]>::try_from(&mut *out) {
-        return write_twelve(value, twelve);
+        write_twelve(value, twelve);
+    } else {
+        write_pairs(value, out);
     }
-    let mut value = value;
+}
+
+/// Writes digits two by two, as many as there is room for.
+fn write_pairs(mut value: u64, out: &mut [u8]) {
     for pair in out.rchunks_mut(2) {
         let low = (value % 100) as usize;
         value /= 100;
@@ -24,9 +29,13 @@ pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
 fn write_twelve(value: u64, out: &mut [u8; 12]) {
     const LOW: u64 = 100_000_000;
     let (high, low) = out.split_at_mut(4);
-    low.copy_from_slice(&eight_digits((value % LOW) as u32));
-    let above = if value < LOW { *b"00000000" } else { eight_digits((value / LOW % LOW) as u32) };
+    let (above, below) = if value < LOW {
+        (*b"00000000", value)
+    } else {
+        (eight_digits((value / LOW % LOW) as u32), value % LOW)
+    };
     high.copy_from_slice(&above[4..]);
+    low.copy_from_slice(&eight_digits(below as u32));
 }
 
 /// Digits of a number below 10^8. All are computed at once, in lanes of one register: two numbers of four

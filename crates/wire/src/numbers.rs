@@ -88,6 +88,24 @@ impl Numbers {
         }
     }
 
+    /// Fills `drawn` with the numbers for a slot after `fresh` fresh numbers, of requests from number `first` on.
+    pub(crate) fn values(&self, first: u64, slot: Slot, fresh: u64, drawn: &mut [u64]) {
+        let per = self.fresh_per_request;
+        let (stream, index, step) = match slot {
+            Slot::Key if self.numbering.is_of_request() => (self.streams[1], first, 1),
+            Slot::Fresh if self.numbering.is_of_request() && self.one_slot.is_none() => {
+                (self.streams[0], first.wrapping_mul(per).wrapping_add(fresh), per)
+            }
+            _ => {
+                return (0..).zip(drawn).for_each(|(n, number)| {
+                    *number = self.value(first.wrapping_add(n).into(), slot, &mut fresh.clone());
+                });
+            }
+        };
+        self.keys.draw_run(stream, index, step, drawn);
+        drawn.iter_mut().for_each(|key| *key = self.first.wrapping_add(*key));
+    }
+
     /// Slot of the tag of a sequence.
     #[inline]
     pub(crate) fn tag_slot(&self, sequence: u64) -> u16 {

@@ -61,7 +61,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             request.progress.missed |= reply == Reply::Miss;
             let answer = self.answer(request, first_byte_ns, reply, bytes);
             self.recorder.replies(&answer, many, self.now_ns);
-            self.complete(request);
+            if !request.progress.is_run {
+                self.complete(request);
+            }
             requests.advance_many(many);
             left -= many;
         }

@@ -66,6 +66,10 @@ impl Decode for RespDecoder {
             if input.starts_with(b"+OK\r\n") {
                 return Ok(Frame { consumed: 5, reply: Some(Reply::Done) });
             }
+            // The reply to nearly every read that misses.
+            if input.starts_with(b"$-1\r\n") {
+                return Ok(Frame { consumed: 5, reply: Some(Reply::Miss) });
+            }
             // The reply to nearly every read.
             if let Some(consumed) = whole_string(input) {
                 return Ok(Frame { consumed, reply: Some(Reply::Done) });

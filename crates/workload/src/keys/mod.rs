@@ -45,6 +45,15 @@ pub trait KeyDraw: Send + Sync {
     /// The key of draw number `index` of a stream, in the range.
     fn draw(&self, stream: Stream, index: u64) -> u64;
 
+    /// Fills `keys` with the keys of every `step`-th draw, from draw number `first` on.
+    fn draw_run(&self, stream: Stream, first: u64, step: u64, keys: &mut [u64]) {
+        let mut index = first;
+        for key in keys {
+            *key = self.draw(stream, index);
+            index = index.wrapping_add(step);
+        }
+    }
+
     /// Draws while keys are inserted in order and `0..present` exist: for distributions over the age of a
     /// key.
     fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {

@@ -52,6 +52,7 @@ impl Zipf {
 }
 
 impl KeyDraw for Zipf {
+    #[inline]
     fn draw(&self, stream: Stream, index: u64) -> u64 {
         self.0.rank(stream, index)
     }

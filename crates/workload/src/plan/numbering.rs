@@ -69,6 +69,13 @@ impl Numbering {
         }
     }
 
+    /// Returns whether the number of a request is that of its draws.
+    #[inline]
+    #[must_use]
+    pub fn is_of_request(&self) -> bool {
+        self.by == DrawnBy::Request
+    }
+
     /// Returns the number of earlier requests of the operation on the connection of request number `number`.
     #[inline]
     pub fn before(&self, number: u64) -> u64 {

@@ -110,6 +110,17 @@ impl Operations {
     /// Returns the operation of request number `number`.
     #[inline]
     pub fn pick(&self, number: u64) -> u32 {
+        if let Some(stream) = self.draws
+            && let at = random::within(stream.draw(number), self.total)
+            && let Some(operation) = self.places.get(at as usize)
+        {
+            return *operation;
+        }
+        self.search(number)
+    }
+
+    /// Returns the operation of a request number without a table of drawn ones.
+    fn search(&self, number: u64) -> u32 {
         if let Some(rows) = &self.rows {
             return rows.operations()[rows.row(self.seed, number) as usize];
         }
