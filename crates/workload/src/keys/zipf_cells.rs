@@ -20,6 +20,9 @@ const EVEN_MIN: f64 = 0.5;
 /// Number of ranks from which on whole numbers would be too coarse.
 const RANKS_MAX: u64 = 1 << 32;
 
+/// More than rounding moves a draw, as far out as the exact test is made.
+const ROUNDING: f64 = 1e-4;
+
 /// The cells of one range.
 #[derive(Debug, Clone)]
 pub(super) struct Cells {
@@ -27,8 +30,6 @@ pub(super) struct Cells {
     ranks: u64,
     /// Binary digits after the point of the even cells.
     fraction: u32,
-    /// Largest distance of an even draw from its rank, like [`Shape::squeeze`].
-    squeeze: i64,
     even: Box<[EvenCell; CELLS]>,
     cells: Box<[Cell; CELLS]>,
     /// Each cell's share of the integral.
@@ -56,6 +57,8 @@ struct EvenCell {
     whole: u64,
     /// Fall of the tangent over the cell, of 2^64.
     tangent: u64,
+    /// Largest distance of a draw from its rank, like [`Shape::squeeze`].
+    squeeze: i64,
 }
 
 impl Cells {
@@ -72,12 +75,13 @@ impl Cells {
             for (even, cell) in even.iter_mut().zip(&*cells).filter(|(_, c)| c.tangent < 1.0) {
                 let [start, width] = [cell.start, cell.width].map(|x| fixed(x) as u64);
                 let tangent = (cell.tangent * random::ALL).ceil() as u64;
-                *even = EvenCell { start, width, whole: u64::MAX, tangent };
+                // What was rounded must not look nearer.
+                let squeeze = shape.squeeze_from((cell.start + 0.5).floor().max(2.0)) - ROUNDING;
+                let squeeze = fixed(squeeze.max(0.0)) as i64;
+                *even = EvenCell { start, width, whole: u64::MAX, tangent, squeeze };
             }
         }
-        // What was rounded up must not look nearer.
-        let squeeze = fixed(shape.squeeze) as i64 - 4;
-        Self { shape, ranks, fraction, squeeze, even, cells, share }
+        Self { shape, ranks, fraction, even, cells, share }
     }
 
     /// A rank from 0.
@@ -90,7 +94,7 @@ impl Cells {
         if height <= cell.whole - random::within(along, cell.tangent) {
             let x = cell.start + random::within(along, cell.width);
             let rank = (x + (1 << (self.fraction - 1))) >> self.fraction;
-            let is_near = (rank << self.fraction) as i64 - x as i64 <= self.squeeze;
+            let is_near = (rank << self.fraction) as i64 - x as i64 <= cell.squeeze;
             if is_near && rank.wrapping_sub(1) < self.ranks {
                 return rank - 1;
             }

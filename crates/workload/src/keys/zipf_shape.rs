@@ -32,8 +32,14 @@ impl Shape {
         let power = (distance.abs() >= DISTANCE_MIN).then(|| 1.0 / distance);
         let mut shape = Self { exponent, power, first: 0.0, squeeze: 0.0 };
         shape.first = shape.integral(1.5) - 1.0;
-        shape.squeeze = 2.0 - shape.inverse(shape.integral(2.5) - shape.density(2.0));
+        shape.squeeze = shape.squeeze_from(2.0);
         shape
+    }
+
+    /// Largest distance of a draw from this rank, of 2 or more, or from any after it, at which it is accepted
+    /// without the exact test. It grows with the rank towards a half.
+    pub(super) fn squeeze_from(&self, rank: f64) -> f64 {
+        rank - self.inverse(self.start_of(rank))
     }
 
     /// Start of the integral to draw from.

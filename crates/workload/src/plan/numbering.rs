@@ -71,7 +71,6 @@ impl Numbering {
 
     /// Returns whether the number of a request is that of its draws.
     #[inline]
-    #[must_use]
     pub fn is_of_request(&self) -> bool {
         self.by == DrawnBy::Request
     }
