@@ -170,7 +170,7 @@ pub(crate) fn hoisted(
 }
 
 /// Makes `connect` an option of a line to which [`hoisted`] was applied; returns whether the word was there.
-pub(crate) fn is_taken(line: &mut TypedLine) -> bool {
+pub(crate) fn take_word(line: &mut TypedLine) -> bool {
     let is_named = line.rest.first().is_some_and(|word| word == WORD);
     if is_named {
         line.rest.remove(0);

@@ -19,8 +19,8 @@ use naming::{
     PROBE, RATE, REPEAT, REQUESTS, SEQUENTIAL, SHARD, SIZE, SLO, START_AT, STDIN_ARG, TESTS,
     WARMUP, WINDOW, WORKLOAD,
 };
+use spec::DeliveryOptions;
 use spec::values::Count;
-use spec::{DeliveryOptions, LoadSpec};
 
 pub use self::output::{ExperimentOptions, LiveOption};
 use super::deliver::message_load;
@@ -156,17 +156,13 @@ pub fn with_those_of_a_run(own: Command, refused: &[OptionId]) -> Command {
 
 /// Gives all loads of an experiment that fills its server the same values to write: then one fill is enough for all.
 pub fn one_seed<'l>(loads: impl IntoIterator<Item = &'l mut ParsedArgs>) {
-    let seed = seed_of_now();
-    loads.into_iter().for_each(|load| load.complete(seed));
-}
-
-/// Returns the completion of a load that fills its server: a seed, the same for all loads.
-pub(super) fn seed_of_now() -> impl Fn(&mut LoadSpec) + Copy {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64;
-    move |spec| {
-        if spec.data.fill {
-            spec.data.seed.get_or_insert(Count(now));
-        }
+    for load in loads {
+        load.complete(move |spec| {
+            if spec.data.fill {
+                spec.data.seed.get_or_insert(Count(now));
+            }
+        });
     }
 }
 
@@ -205,7 +201,7 @@ pub(super) fn read_load(
     own: impl FnOnce(Command) -> Command,
     mut line: TypedLine,
 ) -> Result<Result<ParsedArgs, Intent>, UsageError> {
-    let connects = connect::is_taken(&mut line);
+    let connects = connect::take_word(&mut line);
     let mut messages = message_load(&mut line)?;
     let words = messages.as_mut().map(|load| std::mem::take(&mut load.words));
     let mut read = ParsedArgs::read(name, own, words.unwrap_or_else(|| line.words()))?;

@@ -5,7 +5,6 @@
 use std::ffi::OsString;
 
 use clap::Command;
-
 use spec::DeliveryOptions;
 
 use super::sending::{DeliveryLoad, KindFront};

@@ -27,7 +27,6 @@ use crate::{Job, UsageError, presets};
 
 /// Options that cannot be combined with --workload, because the file decides them; a command cannot, either.
 const DECIDED_BY_FILE: [OptionId; 3] = [TESTS, MIX, STDIN_ARG];
-const COMMAND: &str = "command";
 
 /// Options without effect on an operation that has a key space of its own in the file.
 const KEY_OPTIONS: [OptionId; 7] =
@@ -39,9 +38,9 @@ pub(super) fn job(
     name: &str,
     change: &dyn Fn(&mut Options),
 ) -> Result<Job, UsageError> {
-    if let Some(id) =
-        typed.typed().find(|id| *id == COMMAND || OptionId::any_has(&DECIDED_BY_FILE, id))
-    {
+    let decided = typed.typed().find(|id| OptionId::any_has(&DECIDED_BY_FILE, id));
+    let sends = !typed.asked().command.is_empty();
+    if let Some(id) = decided.or(sends.then_some("command")) {
         let option = typed.written(id);
         return Err(UsageError(format!(
             "{option} cannot be combined with --workload, which defines what is sent; to turn a \

@@ -231,6 +231,8 @@ fn its_word_stands_in_experiments_and_its_figures_in_every_report() {
     exits_as_answered(&Keystorm::new(&search).run(), &json(&saved));
     let swept = format!("sweep -p {port} -n 20 -c 2,4 connect");
     Keystorm::new(&swept).run().ok().prints("2");
+    let ran = connect(&server, "--workload ycsb-b").run().exits(2);
+    ran.says("a command cannot be combined with --workload");
     for wrong in ["-P 2", "-k 0", "--cluster", "--retry 1"] {
         let ran = connect(&server, wrong).run().exits(2);
         assert!(ran.err.contains("--connect"), "{wrong}: {}", ran.err);
