@@ -103,17 +103,23 @@ fn scripts_and_keys_that_block_a_server_are_named_by_the_verdict_and_by_the_page
                           repeat t = redis.call('TIME') until t[1] * 1000000 + t[2] - from >= 150000";
     let server = Server::redis();
     server.ask(&["CONFIG", "SET", "slowlog-log-slower-than", "5000"]);
-    server.ask(&["DEBUG", "POPULATE", "1500000", "key", "20"]);
+    server.ask(&["DEBUG", "POPULATE", "1000000", "key", "20"]);
     let dir = tempfile::tempdir().unwrap();
     let [json, page] = ["run.json", "run.html"].map(|name| dir.path().join(name));
     let files = format!("--json {} --html {}", json.display(), page.display());
-    let running = server.keystorm(&format!("--rps 500 --duration 6 {files} get k")).start();
-    for calls in [500, 1000, 1500] {
-        running.until("load runs", |_| server.calls("get") >= calls);
+    let running = server.keystorm(&format!("--rps 500 --duration 60 {files} get k")).start();
+    let goes_on = || {
+        let before = server.calls("get");
+        running.until("load runs", |_| server.calls("get") >= before + 400);
+    };
+    for _ in 0..3 {
+        goes_on();
         server.ask(&["EVAL", BLOCKS, "0"]);
         server.ask(&["KEYS", "nothing*"]);
     }
-    running.wait().ok();
+    goes_on();
+    running.interrupt();
+    running.wait().exits(130);
     let document = document(&json);
     valid_by("keystorm.run.1.json", &document);
     let verdict = &document["tests"][0]["verdict"];
