@@ -15,7 +15,7 @@ mod tool;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
 use case::{Base, Case, CaseServer, MixPart};
@@ -264,35 +264,35 @@ fn run_case(
     for line in first.complaints.lines() {
         eprintln!("{}: keystorm says: {}", case.name, host::printable(line));
     }
+    let base = match case.base {
+        Base::Bare(_) => tools.bare.as_ref().map(|bare| (bare, Selection::Case)),
+        Base::Fixed(parts) => Some((&tools.ours, Selection::Parts(parts))),
+    };
+    let ours = (&tools.ours, Selection::Case);
+    if let (Base::Fixed(_), Some(base)) = (case.base, base) {
+        // Both write keys of their own. Afterwards all exist: a server that grows takes CPU time from its client.
+        for (tool, what) in [ours, base] {
+            run(case, &mut server, tool, what, requests)?;
+        }
+    }
+    let sides = [base, Some(ours), tools.peer(case).map(|peer| (peer, Selection::Case))];
     let mut measured = Vec::new();
     for round in 0..rounds {
-        let mut one = |tool: &Tool, what: Selection| {
+        let mut figures = [None; 3];
+        // Forwards and backwards: what drifts in the machine meets all alike.
+        for place in if round % 2 == 0 { [0, 1, 2] } else { [2, 1, 0] } {
+            let Some((tool, what)) = sides[place] else { continue };
             if case.fresh_port {
                 server = start()?;
             }
-            run(case, &mut server, tool, what, requests)
-        };
-        let base = |one: &mut dyn FnMut(&Tool, Selection) -> Result<Figures>| match case.base {
-            Base::Bare(_) => tools.bare.as_ref().map(|bare| one(bare, Selection::Case)).transpose(),
-            Base::Fixed(parts) => one(&tools.ours, Selection::Parts(parts)).map(Some),
-        };
-        // Forwards and backwards: what drifts in the machine meets all alike.
-        let round_figures = if round % 2 == 0 {
-            let bare = base(&mut one)?;
-            let ours = one(&tools.ours, Selection::Case)?;
-            let theirs = tools.peer(case).map(|peer| one(peer, Selection::Case)).transpose()?;
-            Round { bare, ours, theirs }
-        } else {
-            let theirs = tools.peer(case).map(|peer| one(peer, Selection::Case)).transpose()?;
-            let ours = one(&tools.ours, Selection::Case)?;
-            Round { theirs, ours, bare: base(&mut one)? }
-        };
-        let Round { ours, theirs, bare } = &round_figures;
+            figures[place] = Some(run(case, &mut server, tool, what, requests)?);
+        }
+        let [bare, Some(ours), theirs] = figures else { bail!("keystorm was not run") };
+        measured.push(Round { bare, ours, theirs });
         let bare = bare.map_or(String::new(), |bare| format!("; bare {bare}"));
         let theirs = theirs.map_or(String::new(), |theirs| format!("; theirs {theirs}"));
         let name = case.name;
         eprintln!("{name}: round {} of {rounds}: ours {ours}{theirs}{bare}", round + 1);
-        measured.push(round_figures);
     }
     let comparison = Comparison { case, requests, rounds: measured };
     Ok((comparison, server.version().to_owned()))
