@@ -270,7 +270,7 @@ fn run_case(
     };
     let ours = (&tools.ours, Selection::Case);
     if let (Base::Fixed(_), Some(base)) = (case.base, base) {
-        // Both write keys of their own. Afterwards all exist: a server that grows takes CPU time from its client.
+        // Each writes the same keys in every round: a server that grows takes CPU time from its client.
         for (tool, what) in [ours, base] {
             run(case, &mut server, tool, what, requests)?;
         }
@@ -291,8 +291,7 @@ fn run_case(
         measured.push(Round { bare, ours, theirs });
         let bare = bare.map_or(String::new(), |bare| format!("; bare {bare}"));
         let theirs = theirs.map_or(String::new(), |theirs| format!("; theirs {theirs}"));
-        let name = case.name;
-        eprintln!("{name}: round {} of {rounds}: ours {ours}{theirs}{bare}", round + 1);
+        eprintln!("{}: round {} of {rounds}: ours {ours}{theirs}{bare}", case.name, round + 1);
     }
     let comparison = Comparison { case, requests, rounds: measured };
     Ok((comparison, server.version().to_owned()))

@@ -129,7 +129,7 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
     let dir = tempfile::tempdir().unwrap();
     let a = CountingServer::new(dir.path(), "a");
     let b = CountingServer::new(dir.path(), "b");
-    let line = "-n 300 -t set,get --repeat 3 --format json";
+    let line = "--spawn-unix -n 300 -t set,get --repeat 3 --format json";
     let ran = compare(a.program(), b.program(), line).run().ok();
     assert_eq!((a.starts(), b.starts()), (3, 3));
     let document: Value = serde_json::from_str(&ran.out).unwrap();
@@ -141,7 +141,8 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
     assert!(!ran.out.contains("not restarted"), "{}", ran.out);
     // A file of somebody else stays, and a line says so.
     let given = Server::redis();
-    let ran = compare(a.program(), &address(&given), "-n 300 -t set --repeat 2").run().ok();
+    let ran = compare(a.program(), &address(&given), "--spawn-unix -n 300 -t set --repeat 2");
+    let ran = ran.run().ok();
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("not restarted, so the intervals leave out how much its starts differ"));
     assert_eq!((a.starts(), given.calls("set")), (5, 1200));

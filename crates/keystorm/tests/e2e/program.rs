@@ -13,7 +13,7 @@ use crate::server::{KEYSTORM, guarded, start};
 
 /// How long a run or a state that a test waits for may take: on a busy machine nothing is late, and a test that is
 /// red has waited in vain.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A command line to run.
 #[derive(Clone)]

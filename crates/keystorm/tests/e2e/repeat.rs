@@ -95,7 +95,7 @@ fn each_repeat_on_a_server_of_our_own_has_a_start_of_its_own() {
     let (dir, file) = place();
     let server = CountingServer::new(dir.path(), "server");
     let line = format!(
-        "--spawn={} --repeat 3 -n 200 -t set,get -q --json {}",
+        "--spawn={} --spawn-unix --repeat 3 -n 200 -t set,get -q --json {}",
         server.program(),
         file.display()
     );

@@ -410,6 +410,7 @@ impl CountingServer {
         &self.program
     }
 
+    /// Starts, also those whose port was taken meanwhile: another is tried then.
     pub(crate) fn starts(&self) -> usize {
         std::fs::read_to_string(&self.log).unwrap_or_default().lines().count()
     }

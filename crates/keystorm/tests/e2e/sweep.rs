@@ -64,7 +64,8 @@ fn each_round_on_a_server_of_our_own_has_a_start_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let counted = CountingServer::new(dir.path(), "server");
     let rest = "-t set -c 1,2 -n 50 --repeat 3 -q";
-    let ran = Keystorm::new(&format!("sweep --spawn={} {rest}", counted.program())).run().ok();
+    let own = format!("--spawn={} --spawn-unix", counted.program());
+    let ran = Keystorm::new(&format!("sweep {own} {rest}")).run().ok();
     assert_eq!(counted.starts(), 3);
     assert!(!ran.err.contains("no interval"), "{}", ran.err);
     let given = Server::redis();
