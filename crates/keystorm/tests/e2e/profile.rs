@@ -45,7 +45,7 @@ fn the_work_of_a_request_is_counted_by_function() {
 #[test]
 fn a_gate_fails_by_the_test_that_takes_more_and_by_no_other() {
     // Of two starts, whose interval is twelve times their error, a busy machine leaves it open.
-    let load = "-t get,set -n 2000 --starts 3";
+    let load = "-t get,set -n 2000 --starts 4";
     let gate = |new: &str, code| {
         let line = format!("profile redis-server '{new}' {load} --fail-on-regression 2");
         Keystorm::new(&line).run().exits(code)
