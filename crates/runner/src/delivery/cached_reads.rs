@@ -57,8 +57,8 @@ struct Cache<'r> {
     id: Vec<u8>,
     /// The server's number of the connection that gets its invalidations, if it is a separate one.
     listener: Option<u64>,
-    /// Invalidations that came over the other connection while their place was being read: time and place.
-    /// The next read skips what that reply already had.
+    /// Invalidations that came while their place was being read, over the other connection or because a void read had
+    /// the place tracked: place and time. The next read skips what that reply already had.
     overtaking: Vec<(u32, u64)>,
 }
 
@@ -226,7 +226,7 @@ impl Consumer for Cache<'_> {
                 continue;
             }
             let is_its = |awaited: &PendingReply| matches!(awaited, PendingReply::Read { place: p, .. } if p == place);
-            if self.listener.is_some() && self.awaited.iter().any(is_its) {
+            if self.awaited.iter().any(is_its) {
                 self.overtaking.push((*place, self.now_ns))
             } else {
                 self.read(*place, Some(self.now_ns), out)
