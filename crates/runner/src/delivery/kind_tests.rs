@@ -13,7 +13,7 @@ use super::super::reply_strings::ReplyStrings;
 use super::from_delivery;
 use cache_replies::invalidate;
 
-#[path = "cache_replies.rs"]
+#[path = "cache_replies_tests.rs"]
 mod cache_replies;
 
 const KINDS: [DeliveryKind; 20] = [
