@@ -2,16 +2,18 @@
 //!
 //! A new one is one file in `presets/` and one row in [`PRESETS`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use workload::{CacheCommand, CommandSpec, streams};
 
 use super::suggestions::one_of;
 use super::workload_file::{Load, Source, Workload, read, read_text, text};
 
-/// Content of standard input. It can be read once, and several callers may ask for it.
-static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
+/// Workloads that were read, by their names. All loads of an experiment are of one workload, which may be a pipe that
+/// can be read only once.
+static READ: Mutex<BTreeMap<String, Arc<Workload>>> = Mutex::new(BTreeMap::new());
 
 /// Pairs a preset's name with its file.
 macro_rules! preset {
@@ -115,13 +117,25 @@ pub fn list() -> Result<String, String> {
     lines.collect()
 }
 
+/// Reads a workload, or returns it if it was read before.
+///
+/// # Errors
+/// Returns an error if there is no such file or preset, or it is no workload.
+pub(super) fn named(name: &str) -> Result<Arc<Workload>, String> {
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(workload) = known.get(name) {
+        return Ok(Arc::clone(workload));
+    }
+    let workload = Arc::new(read(open(name)?)?);
+    known.insert(name.to_owned(), Arc::clone(&workload));
+    Ok(workload)
+}
+
 /// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an
 /// existing file is a file; `-` is standard input.
-///
-/// # Errors Returns an error if there is neither, or the file is not text.
-pub(crate) fn open(name: &str) -> Result<Source, String> {
+fn open(name: &str) -> Result<Source, String> {
     if name == "-" {
-        let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();
+        let text = text(streams::input());
         let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
         return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
     }

@@ -13,7 +13,7 @@ use measure::Ending;
 use report::LoadedRecord;
 use runner::{Observer, Progress};
 use workload::random::SplitMix;
-use workload::{Endpoint, Plan, PlanParts, Shard};
+use workload::{Endpoint, Plan, Shard};
 
 use crate::clock::{Offset, Ping};
 use crate::fleet::{Fleet, News, OnLoss, SILENT};
@@ -411,32 +411,33 @@ impl<'f> Round<'f> {
 
 /// The plan with a run number, for a run with messages between clients.
 fn numbered(plan: &Plan) -> Result<Plan, FleetError> {
-    let mut parts: PlanParts = (**plan).clone();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mixed = now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
-    parts.number_exchange((SplitMix::new(mixed).draw() >> 32) as u32);
-    parts.build().map_err(|error| FleetError(error.to_string()))
+    let number = (SplitMix::new(mixed).draw() >> 32) as u32;
+    let numbered = plan.with(|parts| parts.number_exchange(number));
+    numbered.map_err(|error| FleetError(error.to_string()))
 }
 
 /// The plan of one client. Clients on this machine also share its `--cpus`.
 fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
-    let mut parts: PlanParts = (**plan).clone();
-    if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
+    if matches!(plan.target.endpoint, Endpoint::Spawned { .. }) {
         return Err("the coordinator starts servers".to_owned());
     }
-    // Sent once, by the coordinator.
-    parts.setup.clear();
-    parts.load.shard = shard;
-    let cpus = parts.load.concurrency.cpus.len() as u64;
-    if here && cpus > 0 {
-        let own = shard.part(cpus);
-        parts.load.concurrency.cpus = if own.is_empty() {
-            vec![parts.load.concurrency.cpus[(shard.index - 1) as usize % cpus as usize]]
-        } else {
-            parts.load.concurrency.cpus[own.start as usize..own.end as usize].to_vec()
-        };
-    }
-    let share = parts.build().map_err(|error| error.to_string())?;
+    let share = plan.with(|parts| {
+        // Sent once, by the coordinator.
+        parts.setup.clear();
+        parts.load.shard = shard;
+        let all = &parts.load.concurrency.cpus;
+        if here && !all.is_empty() {
+            let own = shard.part(all.len() as u64);
+            parts.load.concurrency.cpus = if own.is_empty() {
+                vec![all[(shard.index - 1) as usize % all.len()]]
+            } else {
+                all[own.start as usize..own.end as usize].to_vec()
+            };
+        }
+    });
+    let share = share.map_err(|error| error.to_string())?;
     // Each client has its own senders and receivers.
     share.own_messages().map_err(|error| error.to_string())?;
     Ok(share)

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 use naming::PASSWORD_COMMAND;
 use runner::{LoginPassword, PasswordSource};
-use workload::{Credentials, Plan, PlanParts, Secret, Target, secret};
+use workload::{Credentials, Plan, Secret, Target, secret};
 
 /// Validity of an answer, beside twice the time that it took.
 const FRESH: Duration = Duration::from_secs(1);
@@ -82,9 +82,8 @@ pub(crate) type Source = Option<&'static dyn PasswordSource>;
 /// The plan with the current password, for code that logs in by the plan, and the source of later passwords.
 pub(crate) fn asked(plan: &Plan) -> Result<(Cow<'_, Plan>, Source)> {
     let Some(command) = for_target(&plan.target) else { return Ok((Cow::Borrowed(plan), None)) };
-    let mut parts: PlanParts = (**plan).clone();
-    parts.target.credentials = credentials(&plan.target)?;
-    Ok((Cow::Owned(parts.build()?), Some(command)))
+    let login = credentials(&plan.target)?;
+    Ok((Cow::Owned(plan.with(|parts| parts.target.credentials = login)?), Some(command)))
 }
 
 impl PasswordCommand {

@@ -14,7 +14,7 @@ use measure::Measurement;
 use naming::PROBE;
 use report::{Probe, Run, SpanFigures, Warning, WarningKind};
 use runner::{Barrier, NoObserver, Observer, Start};
-use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, limits};
+use workload::{OnError, Pace, Plan, Recording, Shard, Stop, Window, limits};
 
 use crate::test_bed::{LoadContext, TestBed};
 
@@ -25,24 +25,26 @@ const LEAD: Duration = Duration::from_millis(10);
 
 /// The plan of a probe beside a load: the same commands and keys, in a different order.
 fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
-    let mut parts: PlanParts = (**load).clone();
-    (parts.load.concurrency.workers, parts.load.concurrency.connections) = (1, CONNECTIONS);
-    (parts.load.concurrency.pipeline_depth, parts.load.concurrency.window) = (1, Window::Rolling);
-    (parts.load.concurrency.keep_alive, parts.load.concurrency.multi_thread) = (true, false);
-    parts.load.concurrency.cpus.clear();
-    parts.load.concurrency.per_request = None;
-    parts.setup.clear();
-    parts.load.pace = Pace::constant(rate_per_s);
-    if let Stop::Requests(_) = parts.load.stop {
-        // Until the load has ended.
-        parts.load.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
-    }
-    let stamps = Recording::stamps_by_default(&parts.load, &parts.target.endpoint);
-    parts.recording.kernel_stamps |= stamps;
-    parts.recovery.on_error = OnError::Count;
-    parts.load.shard = Shard::WHOLE;
-    parts.load.seed = parts.load.seed.wrapping_add(1);
-    parts.build().context(PROBE)
+    let probe = load.with(|parts| {
+        (parts.load.concurrency.workers, parts.load.concurrency.connections) = (1, CONNECTIONS);
+        (parts.load.concurrency.pipeline_depth, parts.load.concurrency.window) =
+            (1, Window::Rolling);
+        (parts.load.concurrency.keep_alive, parts.load.concurrency.multi_thread) = (true, false);
+        parts.load.concurrency.cpus.clear();
+        parts.load.concurrency.per_request = None;
+        parts.setup.clear();
+        parts.load.pace = Pace::constant(rate_per_s);
+        if let Stop::Requests(_) = parts.load.stop {
+            // Until the load has ended.
+            parts.load.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
+        }
+        let stamps = Recording::stamps_by_default(&parts.load, &parts.target.endpoint);
+        parts.recording.kernel_stamps |= stamps;
+        parts.recovery.on_error = OnError::Count;
+        parts.load.shard = Shard::WHOLE;
+        parts.load.seed = parts.load.seed.wrapping_add(1);
+    });
+    probe.context(PROBE)
 }
 
 impl TestBed<'_> {

@@ -17,7 +17,7 @@ use host::{HostFacts, Questions, WatchRecord, WatchSoFar};
 use measure::Measurement;
 use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
-use workload::{Plan, PlanParts, ProtocolKind, Target};
+use workload::{Plan, ProtocolKind, Target};
 
 use crate::fill_record::FillRecord;
 use crate::latency_settings::ServerLatency;
@@ -298,11 +298,13 @@ impl<'r> TestBed<'r> {
             lost,
             ..
         } = gathered;
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.concurrency.workers = workers;
-        parts.load.concurrency.multi_thread |= workers > 1;
-        parts.receiver_threads_mut().into_iter().for_each(|threads| *threads = receiver_threads);
-        let mut run = self.run_of(parts.build()?, measurement, watched);
+        let carried_out = plan.with(|parts| {
+            parts.load.concurrency.workers = workers;
+            parts.load.concurrency.multi_thread |= workers > 1;
+            let threads = parts.receiver_threads_mut().into_iter();
+            threads.for_each(|threads| *threads = receiver_threads);
+        });
+        let mut run = self.run_of(carried_out?, measurement, watched);
         run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
         if here {
             run.warnings.extend(self.unfit(plan));

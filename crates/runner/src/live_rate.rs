@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use workload::{Pace, Plan, PlanParts, Stop};
+use workload::{Pace, Plan, Stop};
 
 use crate::INTERVAL_NS;
 
@@ -81,9 +81,8 @@ impl LiveRate {
         }
         let Some(schedule) = plan.load.pace.schedule() else { return Ok(()) };
         let pace = Pace::Open(schedule.changed(at_ns, rate_per_s));
-        let mut changed = PlanParts::clone(plan);
-        changed.load.pace = pace;
-        state.plan = changed.build().map_err(|why| why.to_string())?;
+        let changed = plan.with(|parts| parts.load.pace = pace);
+        state.plan = changed.map_err(|why| why.to_string())?;
         self.changes.fetch_add(1, Ordering::Release);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Parts that all kinds of sides have in common: the load where none is given, blocks, refusals.
 
 use naming::{CPUS, ON, OptionId, SERVER_CPUS};
-use workload::{Plan, PlanParts, Target};
+use workload::{Plan, Target};
 
 use super::super::UsageError;
 use super::super::run::ParsedArgs;
@@ -18,9 +18,7 @@ const BLOCKS_DEFAULT: u32 = 5;
 
 /// Returns the same plan for another server: the seed included, which a second parse would choose anew.
 pub(super) fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
-    let mut parts: PlanParts = (**plan).clone();
-    parts.target = target.clone();
-    parts.build().map_err(|e| UsageError(e.to_string()))
+    Ok(plan.with(|parts| parts.target = target.clone())?)
 }
 
 /// Returns whether servers and client are to have CPUs of their own: if this process starts all servers, and no option

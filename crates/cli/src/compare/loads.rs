@@ -47,9 +47,9 @@ pub(super) fn sides(
     let mut limited: Vec<String> = Vec::new();
     let loads = loads.into_iter().map(|(name, plans)| -> Result<ComparedLoad, UsageError> {
         let limit = |plan: &Plan| {
-            let mut parts: PlanParts = (**plan).clone();
-            (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
-            parts.build().map_err(|error| UsageError(error.to_string()))
+            plan.with(|parts| {
+                (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
+            })
         };
         let open = plans.iter().all(|plan| plan.load.pace.schedule().is_some());
         let open = decides && open && !limited.contains(&name);
@@ -113,8 +113,7 @@ fn in_each_protocol(
             let target = started_alike(side, &test.load);
             let parts = test.load.in_protocol(side.protocol, target, &test.value);
             let parts = parts.map_err(UsageError)?;
-            let built = PlanParts { name: test.name.clone(), ..parts }.build();
-            built.map_err(|error| UsageError(error.to_string()))
+            Ok(PlanParts { name: test.name.clone(), ..parts }.build()?)
         });
         let plans = plans.collect::<Result<_, _>>()?;
         Ok((test.name.clone(), plans))

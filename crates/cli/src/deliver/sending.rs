@@ -332,10 +332,9 @@ fn delivered(kind: &str, mut load: DeliveryLoad, print_plan: bool) -> Result<Int
 fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     let of = clients.min(plan.shares_max());
     (1..=of).try_for_each(|index| {
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.shard = Shard { index, of };
-        let own = parts.build().and_then(|share| share.own_messages());
-        own.map(drop).map_err(|error| UsageError(error.to_string()))
+        let share = plan.with(|parts| parts.load.shard = Shard { index, of });
+        let own = share.and_then(|share| share.own_messages());
+        own.map(drop).map_err(UsageError::from)
     })
 }
 
@@ -372,10 +371,11 @@ fn with_receivers(
     asked: &DeliveryOptions,
     receivers: &dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError>,
 ) -> Result<Plan, UsageError> {
-    let mut parts: PlanParts = (**plan).clone();
-    parts.delivery = Some(receivers(prefix(plan), &mut parts)?);
-    parts.asked.insert("delivery".to_owned(), serde_json::json!(asked));
-    parts.build().map_err(|error| UsageError(error.to_string()))
+    plan.try_with(|parts| {
+        parts.delivery = Some(receivers(prefix(plan), parts)?);
+        parts.asked.insert("delivery".to_owned(), serde_json::json!(asked));
+        Ok(())
+    })
 }
 
 /// The pieces of an argument of the one command that is sent.

@@ -1,11 +1,13 @@
 //! Division of a command line into options and the rest, without interpreting them.
 //!
-//! Owns the rules of form: `-c 5`, `-c5`, `-qc 5`, `--name value`, `--name=value`, `--`, and that the first
-//! word that is not an option begins the rest. The caller, which has a parser, knows the options.
+//! The lexer is clap's, so that words mean what they mean to the parser behind it. The first word that is not an
+//! option begins the rest. The caller, which has the parser, knows the options.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
+
+use clap_lex::{RawArgs, ShortFlags};
 
 /// Number of values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,24 +62,29 @@ impl TypedLine {
     /// Divides words. `takes` returns the arity of an option; an unknown one is taken as an option without a
     /// value, which the later parser will refuse.
     pub(crate) fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Arity>) -> Self {
-        let mut options = Vec::new();
-        let mut args = args.into_iter().peekable();
-        while let Some(word) = args.next_if(|word| is_option(word)) {
-            let (bytes, text) = (word.as_bytes(), word.to_string_lossy().into_owned());
-            if bytes.starts_with(b"--") {
-                let cut = bytes.iter().position(|byte| *byte == b'=');
-                let name = text.split('=').next().unwrap_or_default().to_owned();
-                let attached = cut.map(|at| OsStr::from_bytes(&bytes[at + 1..]).to_owned());
-                let value = match takes(&name) {
-                    Some(Arity::Value) if attached.is_none() => args.next(),
-                    _ => attached,
-                };
-                options.push(TypedOption { name, value });
-            } else {
-                cluster(bytes, &takes, &mut args, &mut options);
+        let words = RawArgs::new(args);
+        let (mut at, mut options) = (words.cursor(), Vec::new());
+        while let Some(word) = words.peek(&at).filter(|word| word.is_long() || word.is_short()) {
+            words.next_os(&mut at);
+            if let Some((name, attached)) = word.to_long() {
+                let name = format!("--{}", name.map_or_else(lossy, str::to_owned));
+                let takes_next = attached.is_none() && takes(&name) == Some(Arity::Value);
+                let value = if takes_next { words.next_os(&mut at) } else { attached };
+                options.push(TypedOption { name, value: value.map(OsStr::to_owned) });
+            }
+            // Of short options in one word the last may have a value.
+            let mut letters = word.to_short();
+            while let Some(letter) = letters.as_mut().and_then(ShortFlags::next_flag) {
+                let name = format!("-{}", letter.map_or_else(lossy, String::from));
+                let mut value = None;
+                if takes(&name) == Some(Arity::Value) {
+                    let attached = letters.as_mut().and_then(ShortFlags::next_value_os);
+                    value = attached.map(without_equals).or_else(|| words.next_os(&mut at));
+                }
+                options.push(TypedOption { name, value: value.map(OsStr::to_owned) });
             }
         }
-        Self { options, rest: args.collect() }
+        Self { options, rest: words.remaining(&mut at).map(OsStr::to_owned).collect() }
     }
 
     /// Takes the first words of the rest, where further options and words follow them.
@@ -116,35 +123,13 @@ pub(crate) fn words_of(options: &[TypedOption]) -> Vec<OsString> {
     options.iter().flat_map(TypedOption::words).collect()
 }
 
-/// Returns whether a word is an option: a hyphen and more, but not `--` itself.
-fn is_option(word: &OsStr) -> bool {
-    let bytes = word.as_bytes();
-    bytes.len() > 1 && bytes[0] == b'-' && bytes != b"--"
+fn lossy(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
 }
 
-/// Divides short options in one word, of which the last may have a value.
-fn cluster(
-    word: &[u8],
-    takes: &impl Fn(&str) -> Option<Arity>,
-    args: &mut impl Iterator<Item = OsString>,
-    options: &mut Vec<TypedOption>,
-) {
-    for (at, letter) in word.iter().enumerate().skip(1) {
-        let name = format!("-{}", char::from(*letter));
-        if takes(&name) != Some(Arity::Value) {
-            options.push(TypedOption { name, value: None });
-            continue;
-        }
-        let rest = &word[at + 1..];
-        let rest = rest.strip_prefix(b"=").unwrap_or(rest);
-        let value = if word.len() == at + 1 {
-            args.next()
-        } else {
-            Some(OsString::from_vec(rest.to_vec()))
-        };
-        options.push(TypedOption { name, value });
-        return;
-    }
+/// The value of a short option, which may stand behind `=`.
+fn without_equals(attached: &OsStr) -> &OsStr {
+    OsStr::from_bytes(attached.as_bytes().strip_prefix(b"=").unwrap_or(attached.as_bytes()))
 }
 
 #[cfg(test)]

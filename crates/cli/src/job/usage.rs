@@ -2,6 +2,7 @@
 
 use naming::Text;
 use spec::SpecError;
+use workload::PlanError;
 
 /// Message that another tool prints without a run, and its exit code.
 #[derive(Debug)]
@@ -30,6 +31,12 @@ impl From<Text> for UsageError {
 
 impl From<SpecError> for UsageError {
     fn from(SpecError { why, .. }: SpecError) -> Self {
+        why.into()
+    }
+}
+
+impl From<PlanError> for UsageError {
+    fn from(PlanError(why): PlanError) -> Self {
         why.into()
     }
 }

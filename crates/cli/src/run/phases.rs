@@ -2,6 +2,8 @@
 //!
 //! A file sets options of a load. So they are set where none was typed, which counts as the last word.
 
+use std::sync::Arc;
+
 use naming::{
     FILL, FIRST_KEY, KEY_DIST, KEY_RANGE, KEYS_BY, MIX, NAME, ONE_SLOT, OptionId, PHASE,
     SEQUENTIAL, START_AT, STDIN_ARG, TESTS, Text, UNPADDED,
@@ -21,7 +23,7 @@ use super::{ParsedArgs, plans};
 use crate::suggestions::{explained, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
-    commands_of, read, unplaced,
+    commands_of, unplaced,
 };
 use crate::{Job, UsageError, presets};
 
@@ -73,8 +75,8 @@ pub(super) fn job(
     Ok(job)
 }
 
-fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
-    let workload = presets::open(name).and_then(read).map_err(UsageError)?;
+fn opened(typed: &ParsedArgs, name: &str) -> Result<Arc<Workload>, UsageError> {
+    let workload = presets::named(name).map_err(UsageError)?;
     let operations = workload.loads().flat_map(|load| match load {
         Load::Operations(operations) => {
             operations.iter().map(|operation| operation.get_ref().keys.is_none()).collect()
@@ -292,7 +294,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         // Its faults are reported now, before anything is sent.
         Some(name) => {
             typed.job(|_| ())?;
-            opened(typed, name)?
+            Workload::clone(&*opened(typed, name)?)
         }
         None => Workload::default(),
     };

@@ -9,7 +9,7 @@ use cli::console::diagnostics;
 use host::Address;
 use wire::cluster::{Role, Topology, slot_of};
 use wire::resp::Value;
-use workload::{Delivery, DeliveryKind, Endpoint, NodeReceiver, Plan, PlanParts};
+use workload::{Delivery, DeliveryKind, Endpoint, NodeReceiver, Plan};
 
 use crate::server::resolve;
 use crate::test_bed::TestBed;
@@ -36,9 +36,7 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
         }
     }
     placed.receivers = u32::try_from(placed.node_receivers.len()).unwrap_or(u32::MAX);
-    let mut parts: PlanParts = (**plan).clone();
-    parts.delivery = Some(placed);
-    let plan = parts.build()?;
+    let plan = plan.with(|parts| parts.delivery = Some(placed))?;
     bed.allow_connections(plan.all_connections())?;
     Ok(Cow::Owned(plan))
 }

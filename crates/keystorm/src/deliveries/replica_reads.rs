@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::Address;
 use wire::resp::Value;
-use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts};
+use workload::{Delivery, DeliveryKind, Endpoint, Plan};
 
 use crate::server::{Server, resolve};
 use crate::tls;
@@ -23,12 +23,13 @@ pub(crate) fn found<'p>(server: &Server, plan: Cow<'p, Plan>) -> Result<Cow<'p, 
         return Ok(plan);
     }
     let at = replicas(server, &plan)?;
-    let mut parts: PlanParts = (**plan).clone();
-    if let Some(delivery) = &mut parts.delivery {
-        delivery.receivers = delivery.places.saturating_mul(at.len() as u32);
-        delivery.at = at;
-    }
-    Ok(Cow::Owned(parts.build()?))
+    let found = plan.with(|parts| {
+        if let Some(delivery) = &mut parts.delivery {
+            delivery.receivers = delivery.places.saturating_mul(at.len() as u32);
+            delivery.at = at;
+        }
+    });
+    Ok(Cow::Owned(found?))
 }
 
 /// Hosts and ports of a primary's replicas, as it names them.

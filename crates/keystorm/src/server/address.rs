@@ -63,6 +63,16 @@ pub(super) fn known_as(server: &Endpoint) -> (String, u16) {
     }
 }
 
+/// The endpoint at an address.
+pub(crate) fn endpoint_at(address: &host::Address) -> Endpoint {
+    match address {
+        host::Address::Tcp(address) => {
+            Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
+        }
+        host::Address::Unix(path) => Endpoint::Unix(path.clone()),
+    }
+}
+
 /// The addresses of a server.
 pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     let (host, port) = match server {

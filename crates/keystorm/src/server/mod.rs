@@ -23,7 +23,7 @@ use workload::{Endpoint, Plan, ProtocolKind, Target};
 use crate::sentinel::Sentinels;
 use crate::{password, replicas, tls};
 use address::known_as;
-pub(crate) use address::{first_that_answers, login, resolve};
+pub(crate) use address::{endpoint_at, first_that_answers, login, resolve};
 use start::{kind, pinned, spawn};
 
 /// A server that has answered. Dropping this stops one that was started for the run.

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use anyhow::Result;
 use host::{Client, Transport};
 use runner::{ClusterJob, RingJob, ServerSet};
-use workload::{ClusterOptions, Plan, PlanParts, ReadFrom, Target};
+use workload::{ClusterOptions, Plan, ReadFrom, Target};
 
 use super::{Server, login};
 
@@ -80,10 +80,11 @@ impl Server {
         let Some(options) = plan.target.cluster.filter(|options| options.rate_per_node) else {
             return Ok(Cow::Borrowed(plan));
         };
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.pace = plan.load.pace.times(self.loaded_nodes(&plan.target).into());
-        parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
-        Ok(Cow::Owned(parts.build()?))
+        let fitted = plan.with(|parts| {
+            parts.load.pace = plan.load.pace.times(self.loaded_nodes(&plan.target).into());
+            parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
+        });
+        Ok(Cow::Owned(fitted?))
     }
 
     /// The addresses of all nodes, masters first; without a cluster that of the server itself.

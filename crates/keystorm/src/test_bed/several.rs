@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use measure::Measurement;
 use runner::{Observer, Start};
-use workload::{Endpoint, Plan, PlanParts};
+use workload::{Endpoint, Plan};
+
+use crate::server::endpoint_at;
 
 use super::TestBed;
 
@@ -30,18 +32,14 @@ impl TestBed<'_> {
 
     /// The plan as sent to remote clients: a spawned server becomes its address, local files are inlined.
     pub(super) fn reached(&self, plan: &Plan) -> Result<Plan> {
-        let mut parts: PlanParts = (**plan).clone();
-        if let Some(tls) = &mut parts.target.tls {
-            tls.files = Some(crate::tls::files(tls)?);
-        }
-        if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
-            parts.target.endpoint = match &self.server.address {
-                host::Address::Tcp(address) => {
-                    Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
-                }
-                host::Address::Unix(path) => Endpoint::Unix(path.clone()),
-            };
-        }
-        Ok(parts.build()?)
+        plan.try_with(|parts| {
+            if let Some(tls) = &mut parts.target.tls {
+                tls.files = Some(crate::tls::files(tls)?);
+            }
+            if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
+                parts.target.endpoint = endpoint_at(&self.server.address);
+            }
+            Ok(())
+        })
     }
 }

@@ -34,6 +34,15 @@ fn every_point_is_run_exactly_as_asked() {
 }
 
 #[test]
+fn a_workload_file_that_is_a_pipe_is_read_once_for_all_points() {
+    let server = Server::redis();
+    let line = format!("sweep -p {} -c 1,3 -q --workload /dev/stdin", server.port());
+    let file = "requests = 50\ntests = \"get\"\n";
+    Keystorm::new(&line).stdin(file).run().ok();
+    assert_eq!(server.counts(), calls([("get", 100)]));
+}
+
+#[test]
 fn values_of_a_range_reach_the_server() {
     let server = Server::redis();
     let line = format!("sweep -p {} -d 10..1k -n 50 --csv set k __data__", server.port());

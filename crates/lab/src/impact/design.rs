@@ -89,31 +89,31 @@ pub fn plan(
     seconds: f64,
     seed: u64,
 ) -> Result<Plan, PlanError> {
-    let mut parts: PlanParts = (**whole).clone();
     let Some(mix) = &whole.mix else { return Err(PlanError("--of mix requires a mix".into())) };
     let sent: f64 =
         shares(mix).iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
-    match treatment {
-        Treatment::Whole => {}
-        Treatment::Thinned(kind) => thin(&mut parts, kind),
-        Treatment::Without(kind) => leave_out(&mut parts, kind),
-    }
-    parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
-    // Arrivals stay as they were typed.
-    match (rate_per_s, &mut parts.load.pace) {
-        (None, pace) => *pace = Pace::Closed,
-        (Some(rate), Pace::Open(schedule)) => {
-            schedule.stages = workload::Schedule::constant(rate * sent).stages;
+    whole.with(|parts| {
+        match treatment {
+            Treatment::Whole => {}
+            Treatment::Thinned(kind) => thin(parts, kind),
+            Treatment::Without(kind) => leave_out(parts, kind),
         }
-        (Some(rate), pace) => *pace = Pace::constant(rate * sent),
-    }
-    // Equal draws in every segment would hide chance from the intervals. With checks of values, however, the
-    // draws must be those of the fill.
-    if !parts.data.verify {
-        parts.load.seed = parts.load.seed.wrapping_add(seed);
-    }
-    parts.data.fill = None;
-    parts.build()
+        parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
+        // Arrivals stay as they were typed.
+        match (rate_per_s, &mut parts.load.pace) {
+            (None, pace) => *pace = Pace::Closed,
+            (Some(rate), Pace::Open(schedule)) => {
+                schedule.stages = workload::Schedule::constant(rate * sent).stages;
+            }
+            (Some(rate), pace) => *pace = Pace::constant(rate * sent),
+        }
+        // Equal draws in every segment would hide chance from the intervals. With checks of values, however, the
+        // draws must be those of the fill.
+        if !parts.data.verify {
+            parts.load.seed = parts.load.seed.wrapping_add(seed);
+        }
+        parts.data.fill = None;
+    })
 }
 
 /// Half of a kind.

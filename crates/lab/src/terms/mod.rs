@@ -45,18 +45,19 @@ impl Pins {
 /// Returns an error in words for a person if the plan is invalid.
 pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
     let Some(Pins { placement, .. }) = pins else { return Ok(plan.clone()) };
-    let mut parts: PlanParts = (**plan).clone();
-    if let Endpoint::Spawned { cpus, .. } = &mut parts.target.endpoint
-        && cpus.is_empty()
-    {
-        cpus.clone_from(&placement.servers);
-    }
-    if parts.load.concurrency.cpus.is_empty() {
-        let turns = placement.client.iter().copied().cycle();
-        parts.load.concurrency.cpus =
-            turns.take(usize::from(parts.load.concurrency.workers)).collect();
-    }
-    parts.build().map_err(|error| error.to_string())
+    let pinned = plan.with(|parts| {
+        if let Endpoint::Spawned { cpus, .. } = &mut parts.target.endpoint
+            && cpus.is_empty()
+        {
+            cpus.clone_from(&placement.servers);
+        }
+        if parts.load.concurrency.cpus.is_empty() {
+            let turns = placement.client.iter().copied().cycle();
+            parts.load.concurrency.cpus =
+                turns.take(usize::from(parts.load.concurrency.workers)).collect();
+        }
+    });
+    pinned.map_err(|error| error.to_string())
 }
 
 /// A server started alike for comparisons on equal terms: one thread for requests, the same memory, nothing

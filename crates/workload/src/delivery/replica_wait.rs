@@ -64,14 +64,15 @@ impl Plan {
         let Some(wait) = self.replica_wait().filter(|_| self.mix.is_none()) else {
             return Ok(Cow::Borrowed(self));
         };
-        let mut parts: PlanParts = (**self).clone();
-        parts.sequence.push(wait.command());
         let step = MixStep { commands: 1, when: StepCondition::Always };
         let operation =
             Operation { name: self.name.clone(), weight: 1, steps: vec![step; 2], keys: None };
-        parts.mix = Some(Mix { operations: vec![operation], pick: Pick::InOrder });
-        // Unacknowledged writes must not count among the latencies of acknowledged ones.
-        parts.peer.separate_failures = true;
-        parts.build().map(Cow::Owned)
+        let of_senders = self.with(|parts| {
+            parts.sequence.push(wait.command());
+            parts.mix = Some(Mix { operations: vec![operation], pick: Pick::InOrder });
+            // Unacknowledged writes must not count among the latencies of acknowledged ones.
+            parts.peer.separate_failures = true;
+        });
+        of_senders.map(Cow::Owned)
     }
 }

@@ -195,6 +195,31 @@ impl std::ops::Deref for Plan {
 }
 
 impl Plan {
+    /// The plan with what only its run knows, such as the address of a server that was started, a client's share or
+    /// a password. It passes the same checks.
+    ///
+    /// # Errors
+    /// Returns an error if the change makes it invalid.
+    pub fn with(&self, change: impl FnOnce(&mut PlanParts)) -> Result<Self, PlanError> {
+        self.try_with(|parts| {
+            change(parts);
+            Ok(())
+        })
+    }
+
+    /// The plan with a change, as [`Self::with`] makes it, that may itself fail.
+    ///
+    /// # Errors
+    /// Returns the error of the change, or an error if it makes the plan invalid.
+    pub fn try_with<E: From<PlanError>>(
+        &self,
+        change: impl FnOnce(&mut PlanParts) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut parts = self.0.clone();
+        change(&mut parts)?;
+        Ok(parts.build()?)
+    }
+
     /// The plan without the options that asked for it: plans that mean the same may have been asked for in different
     /// words.
     pub fn without_options(&self) -> Self {

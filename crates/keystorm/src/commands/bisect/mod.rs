@@ -21,7 +21,7 @@ use lab::profile::{Counts, aligned};
 use lab::{Bisect, Findings};
 use measure::Ending;
 use report::{Figures, Summary, compare};
-use workload::{Endpoint, Plan, PlanParts, Target};
+use workload::{Endpoint, Plan, Target};
 
 use self::options::{Options, REFUSED, intent};
 use crate::commands::profile::{Instrument, Instruments, Start};
@@ -187,9 +187,7 @@ impl SearchRun<'_> {
 
     /// The figure of one run on a start of this server.
     fn run(&self, server: &Path, member: usize, frame: &mut Frame<'_>) -> Result<f64> {
-        let mut parts: PlanParts = (**self.plan).clone();
-        start(&mut parts.target, server)?;
-        let plan = parts.build().map_err(|error| anyhow!(error.to_string()))?;
+        let plan = self.plan.try_with(|parts| start(&mut parts.target, server))?;
         let connections = plan.own_connections();
         let bed =
             TestBed::reach(&plan.target, plan.protocol, connections, None, frame.interrupted)?;

@@ -13,7 +13,7 @@ use measure::Measurement;
 use report::Run;
 use report::compare::{self, Subject};
 use runner::{Barrier, NoObserver, Observer, Start};
-use workload::{Endpoint, Plan, PlanParts, Stop, Target};
+use workload::{Endpoint, Plan, Stop, Target};
 
 use crate::records::{Precaution, Records};
 use crate::test_bed::TestBed;
@@ -238,18 +238,18 @@ fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
 /// The plan that these shares add up to.
 fn whole(shares: &[Plan]) -> Result<Plan> {
     let Some((first, others)) = shares.split_first() else { bail!("there is no share of a load") };
-    let mut parts: PlanParts = (**first).clone();
-    for other in others {
-        parts.load.concurrency.workers =
-            parts.load.concurrency.workers.saturating_add(other.load.concurrency.workers);
-        parts.load.concurrency.connections += other.load.concurrency.connections;
-        parts.load.concurrency.cpus.extend(&other.load.concurrency.cpus);
-        parts.data.keys.range =
-            parts.data.keys.range.zip(other.data.keys.range).map(|(a, b)| a.saturating_add(b));
-        if let (Stop::Requests(a), Stop::Requests(b)) = (parts.load.stop, other.load.stop) {
-            parts.load.stop = Stop::Requests(a.saturating_add(b));
+    Ok(first.with(|parts| {
+        for other in others {
+            let (all, more) = (&mut parts.load.concurrency, &other.load.concurrency);
+            all.workers = all.workers.saturating_add(more.workers);
+            all.connections += more.connections;
+            all.cpus.extend(&more.cpus);
+            parts.data.keys.range =
+                parts.data.keys.range.zip(other.data.keys.range).map(|(a, b)| a.saturating_add(b));
+            if let (Stop::Requests(a), Stop::Requests(b)) = (parts.load.stop, other.load.stop) {
+                parts.load.stop = Stop::Requests(a.saturating_add(b));
+            }
         }
-    }
-    parts.load.concurrency.multi_thread = parts.load.concurrency.workers > 1;
-    Ok(parts.build()?)
+        parts.load.concurrency.multi_thread = parts.load.concurrency.workers > 1;
+    })?)
 }

@@ -14,9 +14,10 @@ use cli::job::End;
 use engine::Address;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
-use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
+use workload::{EngineKind, Plan};
 
 use crate::commands::run::say;
+use crate::server::endpoint_at;
 use crate::signals;
 
 use super::client_table::{Cell, Table};
@@ -174,24 +175,16 @@ impl CellContext<'_> {
 
     /// The plan of a cell.
     fn varied(&self, address: &Address, depth: u32) -> Result<Plan> {
-        let endpoint = match address {
-            Address::Tcp(address) => {
-                Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
-            }
-            Address::Unix(path) => Endpoint::Unix(path.clone()),
-        };
-        let target = Target { endpoint, ..self.plan.target.clone() };
-        let concurrency = Concurrency {
-            pipeline_depth: depth,
-            cpus: self.choice.cpus.map(|cpus| cpus.client).into_iter().collect(),
-            ..self.plan.load.concurrency.clone()
-        };
-        let engine = match self.engine {
-            EngineChoice::Uring => EngineKind::Uring,
-            EngineChoice::Epoll => EngineKind::Epoll,
-        };
-        let load = Load { concurrency, ..self.plan.load.clone() };
-        Ok(PlanParts { target, engine, load, ..PlanParts::clone(self.plan) }.build()?)
+        Ok(self.plan.with(|parts| {
+            parts.target.endpoint = endpoint_at(address);
+            parts.load.concurrency.pipeline_depth = depth;
+            parts.load.concurrency.cpus =
+                self.choice.cpus.map(|cpus| cpus.client).into_iter().collect();
+            parts.engine = match self.engine {
+                EngineChoice::Uring => EngineKind::Uring,
+                EngineChoice::Epoll => EngineKind::Epoll,
+            };
+        })?)
     }
 }
 

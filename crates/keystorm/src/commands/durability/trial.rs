@@ -276,13 +276,13 @@ impl Trial<'_> {
 
     /// The plan at the address of the server.
     fn placed(&self, change: impl FnOnce(&mut PlanParts)) -> Result<Plan> {
-        let mut parts: PlanParts = (**self.plan()).clone();
-        if self.is_own() {
-            let port = self.servers.primary.get().port();
-            parts.target.endpoint = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
-        }
-        change(&mut parts);
-        Ok(parts.build()?)
+        Ok(self.plan().with(|parts| {
+            if self.is_own() {
+                let port = self.servers.primary.get().port();
+                parts.target.endpoint = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
+            }
+            change(parts);
+        })?)
     }
 
     fn bed(&self, plan: &Plan) -> Result<TestBed<'static>> {

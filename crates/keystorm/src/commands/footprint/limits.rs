@@ -10,7 +10,7 @@ use lab::Findings;
 use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;
 use report::{Summary, WarningKind};
-use workload::{Pace, Plan, PlanParts, Stop, Target};
+use workload::{Pace, Plan, Stop, Target};
 
 use super::options::Options;
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
@@ -122,17 +122,18 @@ fn run_until_steady(
         if begun.elapsed() + took * 2 > SETTLES_AT_MOST {
             break;
         }
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.stop = Stop::Requests(requests);
-        (parts.load.pace, parts.load.warmup_ns) = (Pace::Closed, 0);
-        // The filled keys stay as the previous round left them.
-        parts.data.fill = None;
-        if !parts.data.verify {
-            // The same keys, in another order.
-            parts.load.seed = parts.load.seed.wrapping_add(number);
-        }
+        let load = plan.with(|parts| {
+            parts.load.stop = Stop::Requests(requests);
+            (parts.load.pace, parts.load.warmup_ns) = (Pace::Closed, 0);
+            // The filled keys stay as the previous round left them.
+            parts.data.fill = None;
+            if !parts.data.verify {
+                // The same keys, in another order.
+                parts.load.seed = parts.load.seed.wrapping_add(number);
+            }
+        })?;
         let round = Instant::now();
-        let run = bed.run(&parts.build()?, None, progress)?;
+        let run = bed.run(&load, None, progress)?;
         took = round.elapsed();
         if run.measurement.ending != Ending::Complete {
             break;

@@ -14,7 +14,7 @@ use lab::{Findings, Impact};
 use measure::Ending;
 use report::{Run, WarningKind};
 use runner::Start;
-use workload::{Plan, PlanParts, Stop};
+use workload::{Plan, Stop};
 
 use super::options::Options;
 use super::player::{Player, Scene};
@@ -132,9 +132,9 @@ impl Acts<'_, '_> {
             // It was to last as long as the acts, and did.
             measurement.ending = Ending::Complete;
         }
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.stop = Stop::AfterNs(measurement.elapsed_ns.max(1));
-        let run = bed.run_of(parts.build()?, measurement, watched).failed_if_refused();
+        let stop = Stop::AfterNs(measurement.elapsed_ns.max(1));
+        let plan = plan.with(|parts| parts.load.stop = stop)?;
+        let run = bed.run_of(plan, measurement, watched).failed_if_refused();
         let mut run = run.held_against(job.slo.clone());
         run.warnings = bed.warned_of(&run);
         // Intended effects of an act need no warning.

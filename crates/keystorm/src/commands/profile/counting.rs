@@ -14,7 +14,7 @@ use host::Questions;
 use lab::profile::{Counter, Counts, slope};
 use measure::Ending;
 use tempfile::TempDir;
-use workload::{Endpoint, Plan, PlanParts, Stop, Target};
+use workload::{Endpoint, Plan, Stop, Target};
 
 use crate::experiment::frame::Frame;
 use crate::test_bed::TestBed;
@@ -92,9 +92,8 @@ impl Instruments {
         let mut counted = Vec::new();
         for (requests, left_s) in lengths.into_iter().zip([START_S, 0.0]) {
             frame.progress.begin(title.to_owned(), START_S, after_s + left_s);
-            let mut parts = PlanParts::clone(start.plan);
-            parts.load.stop = Stop::Requests(requests);
-            let threads = self.threads(&Start { plan: &parts.build()?, ..*start }, frame);
+            let plan = start.plan.with(|parts| parts.load.stop = Stop::Requests(requests))?;
+            let threads = self.threads(&Start { plan: &plan, ..*start }, frame);
             frame.progress.end();
             if frame.is_interrupted() {
                 return Ok(None);

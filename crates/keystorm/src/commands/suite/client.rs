@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::options::Options;
 use cli::job::{Intent, Job, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
-use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
+use workload::{Plan, ProtocolKind, Stop, Target};
 
 /// Reason why there is no plan.
 pub(super) enum PlanRefusal {
@@ -42,10 +42,11 @@ pub(super) fn of_spec(
         return Err(PlanRefusal::Unsupported(why));
     };
     let mut client = memtier(line, job, target, Some(seconds))?;
-    let mut parts: PlanParts = (*client.plan).clone();
-    parts.name.clone_from(&spec.name);
-    parts.named = true;
-    client.plan = parts.build().map_err(|why| PlanRefusal::Broken(why.to_string()))?;
+    let named = client.plan.with(|parts| {
+        parts.name.clone_from(&spec.name);
+        parts.named = true;
+    });
+    client.plan = named.map_err(|why| PlanRefusal::Broken(why.to_string()))?;
     Ok(client)
 }
 
@@ -106,17 +107,18 @@ fn on_target(
     target: &Target,
     seconds: Option<f64>,
 ) -> Result<Plan, PlanRefusal> {
-    let mut parts: PlanParts = (**plan).clone();
-    parts.protocol = protocol;
-    let db = parts.target.db;
-    parts.target = target.clone();
-    if db != 0 {
-        parts.target.db = db;
-    }
-    if let (Stop::AfterNs(_), Some(seconds)) = (parts.load.stop, seconds) {
-        parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
-    }
-    let plan = parts.build().map_err(|why| PlanRefusal::Broken(why.to_string()))?;
+    let plan = plan.with(|parts| {
+        parts.protocol = protocol;
+        let db = parts.target.db;
+        parts.target = target.clone();
+        if db != 0 {
+            parts.target.db = db;
+        }
+        if let (Stop::AfterNs(_), Some(seconds)) = (parts.load.stop, seconds) {
+            parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
+        }
+    });
+    let plan = plan.map_err(|why| PlanRefusal::Broken(why.to_string()))?;
     wire::check(&plan).map_err(|why| PlanRefusal::Broken(why.to_string()))?;
     runner::check_memory(&plan).map_err(|why| PlanRefusal::Broken(why.to_string()))?;
     Ok(plan)
