@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
-use clap_lex::{RawArgs, ShortFlags};
+use clap_lex::{ArgCursor, RawArgs, ShortFlags};
 
 /// Number of values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl TypedLine {
             if let Some((name, attached)) = word.to_long() {
                 let name = format!("--{}", name.map_or_else(lossy, str::to_owned));
                 let takes_next = attached.is_none() && takes(&name) == Some(Arity::Value);
-                let value = if takes_next { words.next_os(&mut at) } else { attached };
+                let value = if takes_next { next(&words, &mut at) } else { attached };
                 options.push(TypedOption { name, value: value.map(OsStr::to_owned) });
             }
             // Of short options in one word the last may have a value.
@@ -79,7 +79,7 @@ impl TypedLine {
                 let mut value = None;
                 if takes(&name) == Some(Arity::Value) {
                     let attached = letters.as_mut().and_then(ShortFlags::next_value_os);
-                    value = attached.map(without_equals).or_else(|| words.next_os(&mut at));
+                    value = attached.map(without_equals).or_else(|| next(&words, &mut at));
                 }
                 options.push(TypedOption { name, value: value.map(OsStr::to_owned) });
             }
@@ -121,6 +121,11 @@ impl TypedLine {
 /// The words of options alone.
 pub(crate) fn words_of(options: &[TypedOption]) -> Vec<OsString> {
     options.iter().flat_map(TypedOption::words).collect()
+}
+
+/// The next word. A cursor must not move beyond the last.
+fn next<'w>(words: &'w RawArgs, at: &mut ArgCursor) -> Option<&'w OsStr> {
+    (!words.is_end(at)).then(|| words.next_os(at))?
 }
 
 fn lossy(name: &OsStr) -> String {
