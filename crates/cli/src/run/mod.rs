@@ -227,10 +227,10 @@ impl ParsedArgs {
         self.completions.push(Rc::new(completion));
     }
 
-    /// Completes the load where an option was not given.
-    pub fn set_default(&mut self, option: OptionId, completion: impl Fn(&mut LoadSpec) + 'static) {
+    /// Sets an option that was not given, unless the workload file sets it.
+    pub fn set_default(&mut self, option: OptionId, set: impl FnOnce(&mut LoadSpec)) {
         if !self.has(option) {
-            self.complete(completion);
+            set(&mut self.options.spec);
         }
     }
 
@@ -247,12 +247,21 @@ impl ParsedArgs {
         }
     }
 
-    /// Completes a load that does not say how long it is: a schedule with an end (`10k..100k/30s`) does.
-    pub fn default_length(&mut self, length: Duration) {
-        let LoadOptions { requests, duration, rate, .. } = &self.asked().load;
-        let has_end = rate.as_ref().is_some_and(Rate::is_schedule);
-        if requests.is_none() && duration.is_none() && !has_end {
-            self.complete(move |spec| spec.load.end_after(None, Some(Seconds(length))));
+    /// Gives an end to a load that has none, not in its workload file either. A schedule may have one
+    /// (`10k..100k/30s`).
+    pub fn default_length(&mut self, end: impl Fn(&mut LoadOptions) + 'static) {
+        let ended = move |spec: &mut LoadSpec| {
+            let LoadOptions { requests, duration, rate, .. } = &spec.load;
+            let has_end = rate.as_ref().is_some_and(Rate::is_schedule);
+            if requests.is_none() && duration.is_none() && !has_end {
+                end(&mut spec.load);
+            }
+        };
+        if self.asked().data.workload.is_some() {
+            // Only the file's settings tell.
+            self.completions.push(Rc::new(ended));
+        } else {
+            self.complete(ended);
         }
     }
 
@@ -388,5 +397,45 @@ impl Options {
             spec.load.duration = Some(seconds_of(seconds));
             spec.load.warmup.get_or_insert(seconds_of(warmup));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use naming::{CONNECTIONS, RATE};
+    use spec::values::Count;
+    use workload::Stop;
+
+    use super::*;
+
+    fn plan_of(file: &str, typed: &[&str]) -> Plan {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("load.toml");
+        std::fs::write(&path, file).unwrap();
+        let words = ["--workload".into(), path.into()].into_iter();
+        let words = words.chain(typed.iter().map(OsString::from)).collect();
+        let Ok(Ok(mut load)) = ParsedArgs::read("keystorm", |command| command, words) else {
+            panic!("{typed:?} is a load")
+        };
+        load.set_default(RATE, |spec| spec.load.rate = Some(Rate::constant(100.0)));
+        load.set_default(CONNECTIONS, |spec| spec.load.connections = Some(Count(7)));
+        load.default_length(|load| load.end_after(None, Some(Seconds(Duration::from_secs(1)))));
+        load.job(|_| ()).unwrap().plans.swap_remove(0)
+    }
+
+    #[test]
+    fn a_default_of_an_experiment_gives_way_to_a_workload_file_and_to_the_command_line() {
+        let said = |file: &str, typed: &[&str]| {
+            let load = &plan_of(&format!("tests = \"get\"\n{file}"), typed).load;
+            let rate = load.pace.schedule().and_then(workload::Schedule::rate_per_s);
+            (rate, load.concurrency.connections, load.stop)
+        };
+        let second = Stop::AfterNs(1_000_000_000);
+        assert_eq!(said("", &[]), (Some(100.0), 7, second));
+        let file = "rate = 300\nrequests = 50\nconnections = 3\n";
+        assert_eq!(said(file, &[]), (Some(300.0), 3, Stop::Requests(50)));
+        assert_eq!(said(file, &["--rps", "20", "-n", "4"]), (Some(20.0), 3, Stop::Requests(4)));
+        let seconds = Stop::AfterNs(2_000_000_000);
+        assert_eq!(said("duration = \"2s\"\n", &["-c", "5"]), (Some(100.0), 5, seconds));
     }
 }

@@ -34,7 +34,7 @@ fn every_point_is_run_exactly_as_asked() {
 }
 
 #[test]
-fn a_workload_file_that_is_a_pipe_is_read_once_for_all_points() {
+fn a_workload_file_says_how_long_each_point_is_and_may_be_a_pipe() {
     let server = Server::redis();
     let line = format!("sweep -p {} -c 1,3 -q --workload /dev/stdin", server.port());
     let file = "requests = 50\ntests = \"get\"\n";

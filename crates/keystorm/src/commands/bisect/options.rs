@@ -11,7 +11,7 @@ use cli::run::ParsedArgs;
 use naming::{HOST, KEEP, ON, OptionId, SEED, SPAWN, URI};
 use report::Metric;
 use spec::Program;
-use spec::values::Count;
+use spec::values::{Count, Seconds};
 use workload::{Endpoint, Target};
 
 use crate::commands::profile::counted_server;
@@ -105,7 +105,7 @@ pub(super) fn intent(
         let of = counted_server(shell_words::quote(&server).into_owned(), load)?;
         (of.job, Some(of.started_at))
     } else {
-        load.default_length(LENGTH);
+        load.default_length(|load| load.end_after(None, Some(Seconds(LENGTH))));
         load.set_default(SEED, |spec| spec.data.seed = Some(Count(1)));
         load.set_default(SPAWN, |spec| spec.server.spawn = Some(Program(None)));
         (load.job(|_| ())?, None)

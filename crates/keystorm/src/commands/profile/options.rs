@@ -140,7 +140,7 @@ pub(crate) fn counted_server(
         load.set_default(PROTOCOL, |spec| spec.server.protocol = Some(ProtocolArg::Memcache));
     }
     load.set_default(CONNECTIONS, |spec| spec.load.connections = Some(Count(1)));
-    load.set_default(naming::REQUESTS, |spec| spec.load.requests = Some(Count(REQUESTS)));
+    load.default_length(|load| load.requests = Some(Count(REQUESTS)));
     load.set_default(SEED, |spec| spec.data.seed = Some(Count(1)));
     load.default_tests("get,set");
     // It is private, and nothing in it is anybody's.

@@ -7,7 +7,7 @@ use cli::experiment::{ExperimentOptions, GridPoint as LoadPoint, one_seed};
 use cli::job::{End, Intent, Job, UsageError};
 use lab::Axis;
 use naming::{FILL, SIZE};
-use spec::values::count_in;
+use spec::values::{Seconds, count_in};
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
 /// what limited each point. Takes every option of a run (see keystorm --help); these accept lists
@@ -66,7 +66,7 @@ pub(super) fn intent(
     options.output.resolve(shown)?;
     for (_, load) in &mut loads {
         load.default_tests(TESTS);
-        load.default_length(LENGTH);
+        load.default_length(|load| load.end_after(None, Some(Seconds(LENGTH))));
     }
     one_seed(loads.iter_mut().map(|(_, load)| load));
     options.points = jobs(&loads)?;
