@@ -31,7 +31,7 @@ const AREAS: &[Area] = &[
             "crates/measure/",
             "crates/runner/",
         ],
-        budget: 28_839,
+        budget: 28_853,
     },
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
@@ -55,7 +55,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_680,
+        budget: 13_667,
     },
     Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_955 },
     Area {
@@ -93,7 +93,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 6_492,
+        budget: 6_490,
     },
     Area {
         name: "host, doctor, sink",
@@ -104,7 +104,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/sink.rs",
             "crates/keystorm/src/server/",
         ],
-        budget: 8_743,
+        budget: 8_745,
     },
     Area {
         name: "command line, workload files, help",
@@ -119,7 +119,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_695,
+        budget: 8_719,
     },
     Area {
         name: "compare",
@@ -131,7 +131,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 6_996,
+        budget: 6_994,
     },
     Area {
         name: "several clients",
@@ -141,7 +141,7 @@ const AREAS: &[Area] = &[
             "crates/report/src/merge/",
             "crates/keystorm/src/commands/client.rs",
         ],
-        budget: 2_700,
+        budget: 2_701,
     },
     Area {
         name: "history, statistics, bench, tidy, main",
@@ -154,7 +154,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_558,
+        budget: 7_557,
     },
 ];
 
