@@ -9,7 +9,8 @@ use workload::Secret;
 use workload::typed_login::shown_address;
 
 use super::fault::{Fault, check_error};
-use super::options::Options;
+use super::options::{Options, PORT};
+use super::reading;
 
 /// The parts of a URI that are used.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -54,7 +55,6 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     Ok(given_options)
 }
 
-const PORT: u16 = 6379;
 /// Versions that are offered by default.
 const TLS_PROTOCOLS: &str = "TLSv1.2,TLSv1.3";
 const BAD_PORT: &str = "invalid port number";
@@ -121,7 +121,7 @@ pub(super) fn describe(options: &Options, spec: &mut LoadSpec) -> Result<(), Fau
     server.cluster = options.cluster;
     server.no_touch |= options.no_touch;
     server.replicas.per_node = options.has_clients();
-    options.reading.describe(options, &mut server.replicas);
+    reading::describe(options, &mut server.replicas);
     let file = |file: &Option<String>| file.as_ref().filter(|_| options.tls).map(PathBuf::from);
     let tls = &mut spec.tls;
     (tls.tls, tls.insecure) = (options.tls, options.tls && options.tls_skip_verify);

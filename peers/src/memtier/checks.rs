@@ -3,6 +3,7 @@
 use super::commands::is_of_one_slot;
 use super::fault::{Fault, check_error, usage_error};
 use super::options::Options;
+use super::reading;
 use super::values::{Pattern, Requests};
 
 /// Refuses options that contradict each other. `order` has their names as they were given.
@@ -11,18 +12,17 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_protocol(options)?;
     of_length(options, order)?;
     of_steps(options)?;
-    let [least, most] = options.jitter;
     let jitter = "thread-conn-start-min-jitter-micros must not be above \
                   thread-conn-start-max-jitter-micros.";
-    refuse(check_error, &[(least > most, jitter)])?;
+    refuse(check_error, &[(options.min_jitter > options.max_jitter, jitter)])?;
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
-    options.reading.check(options)?;
+    reading::check(options)?;
     of_commands(options)?;
     of_scans(options)?;
     of_transactions(options)?;
-    options.prometheus.check()?;
+    of_prometheus(options)?;
     of_connections(options)?;
     let tcp = given("server") || given("host") || given("port");
     let both = "UNIX domain socket and TCP cannot be used together.";
@@ -142,22 +142,21 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
 }
 
 fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
-    let import = &options.import;
     let refused = |names: &[&str], with: &str| {
         let name = names.iter().find(|name| given(name));
         name.map_or(Ok(()), |name| Err(check_error(format!("--{name} {with}."))))
     };
-    if import.file.is_none() {
+    if options.data_import.is_none() {
         let of_import = ["data-verify", "verify-only", "no-expiry"];
         return refused(&of_import, "is only valid with --data-import");
     }
     let sizes = ["data-size", "data-size-list", "data-size-range", "random-data", "cluster-mode"];
     refused(&sizes, "cannot be used with --data-import")?;
-    if !import.generate_keys {
+    if !options.generate_keys {
         let keys = ["key-minimum", "key-maximum", "key-prefix"];
         refused(&keys, "can only be used with --data-import and --generate-keys")?;
     }
-    if import.no_expiry && options.expiry_range.is_some() {
+    if options.no_expiry && options.expiry_range.is_some() {
         return Err(check_error("--no-expiry and --expiry-range contradict each other."));
     }
     // Unsupported options.
@@ -170,16 +169,16 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
         )
     };
     refused(&["command"], "its items are those of SET and GET")?;
-    if !import.generate_keys {
+    if !options.generate_keys {
         refused(&["multi-key-get"], "a request takes one item")?;
     }
-    if import.verify {
+    if options.data_verify {
         refused(&["data-offset"], "with --data-verify whole values are compared")?;
     }
     let sequential = options.patterns()[0] == Pattern::Sequential;
     let unknown = "--data-verify with --generate-keys needs --key-pattern S:R, or another that \
                    begins with S: else nobody knows which item of the file a key was given last";
-    refuse(check_error, &[(import.verify && import.generate_keys && !sequential, unknown)])
+    refuse(check_error, &[(options.data_verify && options.generate_keys && !sequential, unknown)])
 }
 
 fn of_commands(options: &Options) -> Result<(), Fault> {
@@ -248,7 +247,7 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
     };
-    if options.retrying.is_on() {
+    if options.retries() {
         return not(
             "with --retry-on-error, though others of its commands may have been carried out,",
         );
@@ -257,6 +256,21 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
         return not("with --reconnect-interval or --monitor-input");
     }
     Ok(())
+}
+
+/// Refuses what belongs to a port that is not given.
+fn of_prometheus(options: &Options) -> Result<(), Fault> {
+    let of_port = [
+        (options.prometheus_address.is_some(), "bind-addr"),
+        (!options.prometheus_labels.is_empty(), "run-label"),
+        (options.prometheus_buckets.is_some(), "latency-buckets"),
+    ];
+    match of_port.into_iter().find(|(given, _)| *given && options.prometheus_port.is_none()) {
+        Some((_, name)) => {
+            Err(usage_error(format!("--prometheus-{name} requires --prometheus-port.")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn of_connections(options: &Options) -> Result<(), Fault> {
@@ -308,6 +322,7 @@ mod tests {
             ("-P memcache_binary -a x", "USER:PASSWORD"),
             ("-P memcache_text --select-db 1", "select-db"),
             ("--cluster-mode --wait-ratio 1:1", "wait-ratio"),
+            ("--prometheus-bind-addr [::1]", "--prometheus-bind-addr requires --prometheus-port."),
         ] {
             let Err(Fault::Usage(error)) = check_line(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");

@@ -26,10 +26,10 @@ pub(super) fn read(
     options: &Options,
     notes: &mut Vec<String>,
 ) -> Result<Option<ImportedItems>, Fault> {
-    let Some(path) = &options.import.file else { return Ok(None) };
+    let Some(path) = &options.data_import else { return Ok(None) };
     let items = dump::read(Path::new(path), None);
     let items = items.map_err(|why| check_error(format!("--data-import: {why}")))?;
-    if !options.import.generate_keys {
+    if !options.generate_keys {
         notes.push(format!("Reading keys from {path}... {} keys read.", items.len()));
     }
     let rows = || 0..items.len() as u64;
@@ -41,9 +41,9 @@ pub(super) fn read(
 
 /// Says in `data` that values are those of the file.
 pub(super) fn describe(options: &Options, data: &mut DataOptions) {
-    let Some(path) = &options.import.file else { return };
+    let Some(path) = &options.data_import else { return };
     // Keys that are made up have no rows: items come one after another.
-    let by = if options.import.generate_keys { RowBy::Turn } else { RowBy::Key };
+    let by = if options.generate_keys { RowBy::Turn } else { RowBy::Key };
     (data.dataset, data.rows_by) = (Some(path.into()), Some(by));
     data.row_value = Some(COLUMNS[DATA].to_owned());
 }

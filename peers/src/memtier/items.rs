@@ -48,10 +48,10 @@ impl Items {
         let Some(imported) = imported else { return Ok(numbered) };
         let value = field(DATA);
         let lifetime = match expires {
-            None if !options.import.no_expiry => file_lifetime(options, imported)?,
+            None if !options.no_expiry => file_lifetime(options, imported)?,
             expires => expires,
         };
-        if options.import.generate_keys {
+        if options.generate_keys {
             return Ok(Self { value, lifetime, ..numbered });
         }
         let count = imported.items.len() as u64;

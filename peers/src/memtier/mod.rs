@@ -30,7 +30,6 @@ mod reading;
 mod retrying;
 mod staircase;
 mod statsd;
-mod sums;
 mod threads;
 mod translation;
 mod user_commands;
@@ -49,10 +48,8 @@ use cli::ks_options;
 use naming::OptionId;
 
 use fault::{Fault, check_error};
+use option_list::VERSION;
 use options::Options;
-
-/// The version whose ways are kept.
-const VERSION: &str = "2.4.4";
 
 /// The command line of this tool.
 pub struct Memtier;
@@ -112,8 +109,8 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     }
     let overridden = overridden
         .chain(monitor::unused(&options))
-        .chain(options.reading.notes(&options))
-        .chain(options.prometheus.notes());
+        .chain(reading::notes(&options))
+        .chain(exporter::notes(&options));
     job.notes.splice(0..0, overridden);
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());

@@ -1,6 +1,9 @@
 //! Every option of memtier_benchmark from 2.3.1 to 2.5.0, and `--client-no-touch`: its names, and whether it takes a
 //! value, as the help has them.
 
+/// The version whose ways are kept.
+pub(super) const VERSION: &str = "2.4.4";
+
 /// An option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OptionNames {

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cli::console::diagnostics::{self, ClosedPipe};
 use cli::console::http::HttpServer;
@@ -16,33 +16,27 @@ use report::{Format, Summary};
 use workload::Plan;
 
 use super::exporter::Exporter;
-use super::progress::{MonitorSettings, ProgressMonitor, RunSeconds};
+use super::options::Options;
+use super::progress::{ProgressMonitor, RunSeconds};
+use super::values::Requests;
 use super::verification::Verification;
-use super::waiting::ReconnectOptions;
+use super::{statsd, waiting};
 use crate::memtier::layout::{
-    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, client_files, hdr_files, json_section,
-    sections, write_head, write_section,
+    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
+    json_section, sections, write_head, write_section,
 };
 
 /// Reports, and where they go.
 #[derive(Clone)]
 pub(super) struct Reports {
-    /// Text on standard output before anything else.
-    pub(super) head: String,
-    /// Set if the options that hold were shown.
-    pub(super) shows_config: bool,
-    pub(super) out_file: Option<PathBuf>,
-    pub(super) json_file: Option<PathBuf>,
-    pub(super) hdr_prefix: Option<String>,
-    /// Prefix of the names of each connection's files.
-    pub(super) client_prefix: Option<String>,
-    pub(super) configuration: Vec<Entry>,
-    /// Tries to reach a server that is not there yet; `None` for no wait.
-    pub(super) waiting: Option<ReconnectOptions>,
-    /// Settings of the progress lines.
-    pub(super) watched: MonitorSettings,
+    options: Arc<Options>,
+    style: Style,
+    /// Figures over HTTP, where they are asked for.
+    exporter: Option<Arc<Exporter>>,
+    /// When the tries to reach a server began.
+    since: Instant,
     /// The seconds of each run, in order, until its report takes them.
-    pub(super) seconds: Arc<Mutex<Vec<RunSeconds>>>,
+    seconds: Arc<Mutex<Vec<RunSeconds>>>,
 }
 
 impl ToolOutput for Reports {
@@ -60,15 +54,17 @@ impl ToolOutput for Reports {
 
     fn document(&self, run: &Summary<'_>) -> Option<String> {
         let mut written = self.written();
-        let rows = Rows::from_plan(&run.run.plan, &written.of.watched.style);
+        let rows = Rows::from_plan(&run.run.plan, &self.style);
         written.runs.push(RunFigures::new(run, &rows));
-        let sections = sections(&written.runs, written.of.watched.style.every_run);
+        let sections = sections(&written.runs, self.style.every_run);
         Some(written.json(&sections))
     }
 
     fn wait_for_server(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
-        let Some(waiting) = &self.waiting else { return Ok(None) };
-        let (wait, text) = match waiting.after(tried) {
+        if !self.options.reconnect_on_error {
+            return Ok(None);
+        }
+        let (wait, text) = match waiting::after(&self.options, self.since, tried) {
             Ok((wait, text)) => (Some(wait), text),
             Err(text) => (None, text),
         };
@@ -86,17 +82,36 @@ impl ToolOutput for Reports {
         if plan.data.verify {
             return Box::new(Verification);
         }
-        Box::new(ProgressMonitor::new(
-            plan,
-            run,
-            self.watched.clone(),
-            interrupted,
-            Arc::clone(&self.seconds),
-        ))
+        let (options, style) = (Arc::clone(&self.options), self.style.clone());
+        let mut monitor = ProgressMonitor::new(plan, run, options, style, interrupted);
+        (monitor.exporter, monitor.ended) = (self.exporter.clone(), Arc::clone(&self.seconds));
+        Box::new(monitor)
     }
 }
 
 impl Reports {
+    /// Returns what these options ask for.
+    pub(super) fn new(options: &Options) -> Self {
+        let style = Style {
+            percentiles: options.percentiles.clone(),
+            distributions: !options.hide_histogram,
+            built_in: options.commands.is_empty(),
+            leaves_out_sets: options.multi_key_get > 0 && options.turn().0 == 0,
+            merged: !options.by_line,
+            every_run: options.print_all_runs,
+            lookups: options.miss_tracking,
+        };
+        let options = Arc::new(options.clone());
+        let exporter = || Arc::new(Exporter::new(Arc::clone(&options)));
+        Self {
+            exporter: options.prometheus_port.map(|_| exporter()),
+            options,
+            style,
+            since: Instant::now(),
+            seconds: Arc::default(),
+        }
+    }
+
     /// Reports without a run.
     fn written(&self) -> RunReports {
         RunReports {
@@ -126,27 +141,30 @@ struct RunReports {
 
 impl Format for RunReports {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if self.of.shows_config {
+        let options = Arc::clone(&self.of.options);
+        if options.show_config {
             say("===================================================")?;
         }
-        self.of.watched.statsd.announcement().map_or(Ok(()), say)?;
-        out.write_all(self.of.head.as_bytes())?;
-        let served = self.of.watched.exporter.as_ref().map(Exporter::serve).transpose()?;
+        statsd::announcement(&options).map_or(Ok(()), say)?;
+        if let (Some(Requests::AllKeys), Some(each)) = (options.requests, options.requests_each()) {
+            writeln!(out, "setting requests to {each}")?;
+        }
+        let served = self.of.exporter.as_ref().map(Exporter::serve).transpose()?;
         if let Some((server, description)) = served.flatten() {
             self.server = Some(server);
             out.write_all(description.as_bytes())?;
         }
         out.flush()?;
-        let mut prefixes = self.of.hdr_prefix.iter().chain(&self.of.client_prefix);
+        let mut prefixes = options.hdr_file_prefix.iter().chain(&options.client_stats);
         prefixes.try_for_each(|prefix| report_file::can_begin_with(prefix))?;
-        if let Some(path) = &self.of.json_file {
-            ReportFile::create(path)?;
-            say(format_args!("Json file {} created...", path.display()))?;
+        if let Some(path) = &options.json_out_file {
+            ReportFile::create(path.as_ref())?;
+            say(format_args!("Json file {path} created..."))?;
         }
-        match &self.of.out_file {
+        match &options.out_file {
             Some(path) => {
-                self.out = Some(ReportFile::create(path)?);
-                say(format_args!("Writing results to {}...", path.display()))
+                self.out = Some(ReportFile::create(path.as_ref())?);
+                say(format_args!("Writing results to {path}..."))
             }
             None => say("Writing results to stdout"),
         }
@@ -159,7 +177,7 @@ impl Format for RunReports {
             self.verified = Some([total.requests().saturating_sub(failed), failed]);
             return Ok(());
         }
-        let rows = Rows::from_plan(&summary.run.plan, &self.of.watched.style);
+        let rows = Rows::from_plan(&summary.run.plan, &self.of.style);
         let mut figures = RunFigures::new(summary, &rows);
         let mut seconds = self.of.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         let RunSeconds { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
@@ -180,7 +198,7 @@ impl Format for RunReports {
         let sections = if self.runs.is_empty() {
             Vec::new()
         } else {
-            sections(&self.runs, self.of.watched.style.every_run)
+            sections(&self.runs, self.of.style.every_run)
         };
         let tables = match self.out.take() {
             Some(mut file) => self.write_tables(&sections, &mut file),
@@ -195,7 +213,7 @@ impl Format for RunReports {
 impl RunReports {
     fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
-            let layout = Layout::new(&self.of.watched.style, first);
+            let layout = Layout::new(&self.of.style, first);
             write_head(first, out)?;
             sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
         }
@@ -211,10 +229,10 @@ impl RunReports {
 
     /// Writes the files of each connection for the run that has just ended.
     fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
-        let Some(prefix) = &self.of.client_prefix else { return Ok(()) };
+        let Some(prefix) = &self.of.options.client_stats else { return Ok(()) };
         let run = self.runs.len();
         say(format_args!("[RUN {run}] Writing client stats files..."))?;
-        for (name, text) in client_files(summary, &self.of.watched.style, run) {
+        for (name, text) in client_files(summary, &self.of.style, run) {
             let path = PathBuf::from(format!("{prefix}{name}"));
             report_file::write(&path, text)?;
         }
@@ -222,7 +240,7 @@ impl RunReports {
     }
 
     fn write_hdr_files(&self) -> io::Result<()> {
-        let Some(prefix) = &self.of.hdr_prefix else { return Ok(()) };
+        let Some(prefix) = &self.of.options.hdr_file_prefix else { return Ok(()) };
         for (run, figures) in (1..).zip(&self.runs) {
             for HdrFile { name, title, is_log, text } in hdr_files(figures, run) {
                 let path = PathBuf::from(format!("{prefix}{name}"));
@@ -235,19 +253,18 @@ impl RunReports {
     }
 
     fn write_json(&self, sections: &[Section]) -> io::Result<()> {
-        let Some(path) = &self.of.json_file else { return Ok(()) };
-        say(format_args!("Saving JSON output file: {}", path.display()))?;
-        report_file::write(path, self.json(sections))?;
+        let Some(path) = &self.of.options.json_out_file else { return Ok(()) };
+        say(format_args!("Saving JSON output file: {path}"))?;
+        report_file::write(path.as_ref(), self.json(sections))?;
         say("Json file closed.")
     }
 
     fn json(&self, sections: &[Section]) -> String {
-        let mut tree =
-            vec![("configuration".to_owned(), Json::Object(self.of.configuration.clone()))];
+        let mut tree = vec![("configuration".to_owned(), Json::Object(self.of.options.entries()))];
         if let Some(first) = self.runs.first() {
             tree.push(("run information".to_owned(), information(first)));
             tree.extend(first.tls.as_ref().map(tls));
-            let section = |section| json_section(section, &self.of.watched.style, first.cluster);
+            let section = |section| json_section(section, &self.of.style, first.cluster);
             tree.extend(sections.iter().map(section));
         }
         if let Some(verified) = self.verified {

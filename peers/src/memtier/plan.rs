@@ -16,7 +16,7 @@ use super::items::Items;
 use super::operations::{Operations, Words, between, one};
 use super::options::{Options, Sizes};
 use super::values::Pattern;
-use super::{import, monitor, order, staircase, user_commands};
+use super::{import, monitor, order, retrying, staircase, user_commands};
 
 /// Longest value, in bytes, that a plan contains literally.
 const LITERAL_MAX: u32 = 4096;
@@ -85,7 +85,7 @@ pub(super) fn describe(
         rows: imported.map(|imported| Arc::new(imported.items)),
         capture: monitor::is_shared(options).then(|| Arc::new(capture)),
         options: PeerOptions {
-            each_failure: options.retrying.failed_keys.is_some(),
+            each_failure: options.failed_keys_file.is_some(),
             per_position: options.miss_tracking && !options.commands.is_empty(),
             by_connection: options.client_stats.is_some(),
             ..PeerOptions::default()
@@ -140,7 +140,7 @@ fn load(options: &Options, load: &mut LoadOptions, in_one: u64) -> Result<(), Fa
             longest_ns: 60 * NS_PER_S,
         });
     }
-    load.retrying = options.retrying.of_load(options.pipeline);
+    load.retrying = retrying::of_load(options);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use cli::console::diagnostics::{self, ClosedPipe};
 use cli::job::{End, RunMonitor};
+use host::affinity;
 use measure::{Ending, ErrorCounts, Negotiated, Tally};
 use report::Run;
 use runner::{FailedRequests, Observer, Snapshot};
@@ -16,40 +17,19 @@ use super::debug;
 use super::error_lines::{address_of, error_lines};
 use super::exporter::{Exporter, RunMoment};
 use super::failed_keys::FailedKeys;
+use super::options::Options;
 use super::staircase;
-use super::statsd::{Client, Statsd};
-use super::sums::{Sum, found};
+use super::statsd::Client;
 use super::threads::Threads;
 use crate::memtier::layout::{
-    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as ProgressFigures, Realtime, Rows,
-    Second, Seconds, Style, Window, lookups,
+    CpuSecond, Lookup, MemtierHistogram, Progress as ProgressFigures, Realtime, Rows, Second,
+    Seconds, Style, Sum, Window, lookups,
 };
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Settings of the monitor of a run.
-#[derive(Clone)]
-pub(super) struct MonitorSettings {
-    pub(super) style: Style,
-    pub(super) statsd: Statsd,
-    /// CPU usage (%) above which a thread is reported.
-    pub(super) cpu_warn: Option<f64>,
-    /// Seconds within which the first reply must arrive.
-    pub(super) stage_timeout: Option<u32>,
-    /// Length in seconds of the sliding window of percentiles; `None` without --realtime output.
-    pub(super) realtime: Option<u32>,
-    /// Miss rate (%) above which a command is reported.
-    pub(super) miss_threshold: Option<f64>,
-    /// Set if requests that fail are sent again.
-    pub(super) retries: bool,
-    /// File that lists requests that fail for good.
-    pub(super) failed_keys: Option<String>,
-    pub(super) exporter: Option<Arc<Exporter>>,
-    /// Set if --debug was given.
-    pub(super) debug: bool,
-    /// The warning about more threads than CPUs.
-    pub(super) oversubscribed: Option<String>,
-}
+/// Default miss rate (%) above which a command is reported.
+const MISS_THRESHOLD: f64 = 1.0;
 
 /// A run second by second.
 #[derive(Debug, Default)]
@@ -62,13 +42,17 @@ pub(super) struct RunSeconds {
 pub(super) struct ProgressMonitor<'p> {
     plan: &'p Plan,
     run: u32,
-    watched: MonitorSettings,
+    options: Arc<Options>,
+    style: Style,
+    /// Set by the reports that ask for it.
+    pub(super) exporter: Option<Arc<Exporter>>,
     /// Set to end the run.
     interrupted: &'p AtomicBool,
     /// Set if the run was ended for want of a valid reply.
     unheard: bool,
     seconds: Option<Seconds>,
-    ended: Arc<Mutex<Vec<RunSeconds>>>,
+    /// Where its seconds go, behind those of earlier runs.
+    pub(super) ended: Arc<Mutex<Vec<RunSeconds>>>,
     /// Sum when the last line was written.
     last: Sum,
     /// Rates and mean latency in the last line.
@@ -86,32 +70,33 @@ pub(super) struct ProgressMonitor<'p> {
 }
 
 impl<'p> ProgressMonitor<'p> {
-    /// Returns the monitor of run number `run`; its seconds follow those of earlier runs.
+    /// Returns the monitor of run number `run`.
     pub(super) fn new(
         plan: &'p Plan,
         run: u32,
-        watched: MonitorSettings,
+        options: Arc<Options>,
+        style: Style,
         interrupted: &'p AtomicBool,
-        ended: Arc<Mutex<Vec<RunSeconds>>>,
     ) -> Self {
-        let style = &watched.style;
         Self {
             plan,
             run,
+            exporter: None,
             interrupted,
             unheard: false,
-            seconds: Some(Seconds::new(Rows::from_plan(plan, style), style)),
-            ended,
+            seconds: Some(Seconds::new(Rows::from_plan(plan, &style), &style)),
+            ended: Arc::default(),
             last: Sum::default(),
             shown: [0.0; 3],
             unread: false,
-            statsd: watched.statsd.client(),
+            statsd: Client::new(&options),
             failed_keys: None,
-            threads: Threads::new(plan.load.concurrency.workers, watched.cpu_warn),
-            window: watched.realtime.map(Window::new),
+            threads: Threads::new(plan.load.concurrency.workers, options.cpu_warn),
+            window: options.realtime.then(|| Window::new(options.latency_window)),
             address: None,
             block: 0,
-            watched,
+            options,
+            style,
         }
     }
 
@@ -146,21 +131,20 @@ impl<'p> ProgressMonitor<'p> {
             seconds: sum.at_ns / NS_PER_S,
             threads: concurrency.workers,
             clients: staircase::clients_at(concurrency.joining, self.clients(), sum.at_ns),
-            connection_errors: sum.lost,
-            ops: sum.requests,
+            sum,
             rates: [now[0], mean[0]],
             bytes: [now[1], mean[1]],
             latencies_ms: [now[2], mean[2]],
-            retried: self.watched.retries.then_some([sum.retried, self.last.retried]),
+            retried_since: self.options.retries().then_some(self.last),
         };
         if let Some(statsd) = &self.statsd {
-            statsd.send(&line, total, &self.watched.style.percentiles);
+            statsd.send(&line, total, &self.style.percentiles);
         }
-        if let Some(exporter) = &self.watched.exporter {
-            let counters = counters(self.plan, total, self.watched.style.built_in);
+        if let Some(exporter) = &self.exporter {
             let threads = u64::from(concurrency.workers);
             let connections = u64::from(line.clients) * threads;
-            exporter.publish(RunMoment { run: self.run, counters, total, connections, threads });
+            let latency = Some(total.service());
+            exporter.publish(RunMoment { run: self.run, sum, latency, connections, threads });
         }
         if self.plan.recovery.reconnect && sum.lost > self.last.lost {
             self.say_lost(sum.lost - self.last.lost);
@@ -174,9 +158,9 @@ impl<'p> ProgressMonitor<'p> {
                     progress: line,
                     miss_percent: [sum.miss_percent(&before), sum.miss_percent(&Sum::default())],
                     second,
-                    window: self.watched.realtime.zip(all),
+                    window: all.map(|all| (self.options.latency_window, all)),
                     overall: MemtierHistogram::from_latency(&total.service()),
-                    percentiles: &self.watched.style.percentiles,
+                    percentiles: &self.style.percentiles,
                 };
                 let lines = block.lines();
                 self.say_block(&lines);
@@ -222,7 +206,7 @@ impl<'p> ProgressMonitor<'p> {
 
     /// Ends a run without a reply for too long.
     fn watch_over(&mut self, total: &Tally, elapsed_ns: u64) {
-        let Some(seconds) = self.watched.stage_timeout.map(u64::from) else { return };
+        let Some(seconds) = self.options.stage_timeout.map(u64::from) else { return };
         if self.unheard || total.requests() > 0 || elapsed_ns < seconds * NS_PER_S {
             return;
         }
@@ -235,24 +219,16 @@ impl<'p> ProgressMonitor<'p> {
     }
 }
 
-/// Counts so far, as the exporter counts them.
-fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
-    let found = found(plan, total);
-    let [[hits, misses], [command_hits, command_misses]] =
-        if built_in { [found, [0; 2]] } else { [[0; 2], found] };
-    Counters {
-        ops: total.requests(),
-        sent: total.connections.bytes_out,
-        received: total.connections.bytes_in,
-        hits,
-        misses,
-        errors: total.errors.total(),
-        retries: total.connections.retries,
-        retried: total.connections.retried,
-        connection_errors: total.connections.dropped,
-        command_hits,
-        command_misses,
-    }
+/// The warning about threads that share CPUs.
+fn oversubscribed(threads: u32) -> Option<String> {
+    let allowed = affinity::allowed().len();
+    (allowed > 0 && threads as usize > allowed).then(|| {
+        format!(
+            "warning: CPU oversubscription: {threads} worker threads share {allowed} allowed logical \
+             CPU(s). CPU contention may limit benchmark throughput and increase latency. Consider \
+             reducing --threads or expanding the allowed CPU set.\n"
+        )
+    })
 }
 
 impl Observer for ProgressMonitor<'_> {
@@ -272,7 +248,7 @@ impl Observer for ProgressMonitor<'_> {
             let lines = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
             self.line(Sum::new(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
             lines.into_iter().for_each(|line| self.say(&line));
-            if self.watched.debug {
+            if self.options.debug {
                 let text = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
                 self.say(&format!("\n{text}"));
             }
@@ -292,7 +268,7 @@ impl Observer for ProgressMonitor<'_> {
 impl RunMonitor for ProgressMonitor<'_> {
     fn begin(&mut self) -> Result<()> {
         let run = self.run;
-        if self.watched.debug {
+        if self.options.debug {
             self.say(&debug::of_plan(self.plan));
         }
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
@@ -303,14 +279,14 @@ impl RunMonitor for ProgressMonitor<'_> {
             self.say(&staircase::preview(run, joining, clients, threads, ns / NS_PER_S));
         }
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));
-        if let Some(warning) = self.watched.oversubscribed.take().filter(|_| run == 1) {
-            self.say(&format!("{warning}\n"));
+        if let Some(warning) = oversubscribed(self.options.threads).filter(|_| run == 1) {
+            self.say(&warning);
         }
         if let Some(statsd) = &self.statsd {
             statsd.event(&format!("run {run} started"));
         }
-        if let Some(path) = &self.watched.failed_keys {
-            let (keys, note) = FailedKeys::open(path, self.watched.style.built_in);
+        if let Some(path) = &self.options.failed_keys_file {
+            let (keys, note) = FailedKeys::open(path, self.style.built_in);
             self.failed_keys = Some(keys);
             note.into_iter().for_each(|line| self.say(&line));
         }
@@ -335,11 +311,11 @@ impl RunMonitor for ProgressMonitor<'_> {
         let total = &measurement.total;
         self.line(Sum::new(self.plan, total, measurement.elapsed_ns), total);
         if let Some(statsd) = &self.statsd {
-            statsd.end(&self.watched.style.percentiles);
+            statsd.end(&self.style.percentiles);
             statsd.event(&format!("run {} ended", self.run));
         }
         self.say("\n\n");
-        if self.watched.debug {
+        if self.options.debug {
             self.say(&debug::of_end(measurement));
         }
         let mut lines = self.threads.averages(&measurement.workers);
@@ -347,7 +323,9 @@ impl RunMonitor for ProgressMonitor<'_> {
             lines
                 .push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
         }
-        let threshold = self.watched.miss_threshold;
+        // Misses of generated GETs are reported only with a threshold.
+        let tracked = self.options.miss_tracking && !self.style.built_in;
+        let threshold = self.options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD));
         let missing = lookups(self.plan, total).into_iter().filter_map(|lookup| {
             let percent = lookup.miss_percent()?;
             let threshold = threshold.filter(|threshold| percent > *threshold)?;

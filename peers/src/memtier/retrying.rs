@@ -1,107 +1,46 @@
-//! `--retry-on-error` and its options: requests that are sent again, and the list of those that fail for good.
+//! `--retry-on-error` and its options as a load has them: requests that are sent again.
 
 use spec::Times;
 use spec::values::Positive;
 use workload::Backoff;
 
-use super::fault::{Fault, usage_error};
-use super::values::{finite, small};
-use crate::memtier::layout::{Entry, Json};
+use super::options::Options;
 
 /// No wait is longer, as there.
 const LONGEST_NS: u64 = 60_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// The retry options; each field has the name of its option.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct RetryOptions {
-    pub(super) on_error: bool,
-    /// Unlimited by default.
-    max_retries: Option<u32>,
-    backoff_ms: u32,
-    /// 0 for always the same.
-    backoff_factor: f64,
-    retry_on: String,
-    /// 0 for the size that the pipeline needs.
-    max_queue: u32,
-    pub(super) failed_keys: Option<String>,
-}
-
-impl RetryOptions {
-    pub(super) fn take(&mut self, name: &str, text: &str) -> Result<(), Fault> {
-        match name {
-            "retry-on-error" => self.on_error = true,
-            "max-retries" if text == "-1" => self.max_retries = None,
-            "max-retries" => {
-                let most = small(name, text, 0).map_err(|_| {
-                    usage_error(
-                        "max-retries must be -1 (unlimited), 0 (disabled) or a positive number.",
-                    )
-                })?;
-                self.max_retries = Some(most);
-            }
-            "retry-backoff-ms" => self.backoff_ms = small(name, text, 0)?,
-            "retry-backoff-factor" => {
-                let factor = finite(text).filter(|factor| *factor >= 0.0);
-                self.backoff_factor = factor.ok_or_else(|| {
-                    usage_error(format!("{name} must be greater than or equal to zero."))
-                })?;
-            }
-            "retry-on" => self.retry_on = text.to_owned(),
-            "max-retry-queue" => self.max_queue = small(name, text, 0)?,
-            _ => self.failed_keys = Some(text.to_owned()).filter(|path| !path.is_empty()),
-        }
-        Ok(())
+/// Requests that are sent again.
+pub(super) fn of_load(options: &Options) -> spec::RetryOptions {
+    if !options.retries() {
+        return spec::RetryOptions::default();
     }
-
-    /// Returns whether anything is sent again.
-    pub(super) fn is_on(&self) -> bool {
-        self.on_error && self.max_retries != Some(0)
-    }
-
-    /// Returns the same for a load whose connections have pipelines of this depth.
-    pub(super) fn of_load(&self, pipeline: u32) -> spec::RetryOptions {
-        if !self.is_on() {
-            return spec::RetryOptions::default();
-        }
-        let factor = if self.backoff_factor > 0.0 { self.backoff_factor } else { 1.0 };
-        let first_ns = u64::from(self.backoff_ms) * NS_PER_MS;
-        spec::RetryOptions {
-            retry: Some(Times(self.max_retries)),
-            retry_wait: Some(Backoff { first_ns, factor, longest_ns: LONGEST_NS }),
-            retry_jitter: None,
-            retry_queue: Some(Positive(match self.max_queue {
-                0 => pipeline.saturating_mul(4).max(64),
-                most => most,
-            })),
-            retry_on: Some(self.retry_on.clone()),
-        }
-    }
-
-    /// Entries of the JSON file and of `--show-config`.
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        let most = self.max_retries.map_or("-1".to_owned(), |most| most.to_string());
-        let entries = [
-            ("retry_on_error", Json::text(if self.on_error { "true" } else { "false" })),
-            ("max_retries", Json::Number(most)),
-            ("retry_backoff_ms", Json::whole(self.backoff_ms.into())),
-            ("retry_backoff_factor", Json::Number(format!("{:.6}", self.backoff_factor))),
-            ("retry_on", Json::text(self.retry_on.clone())),
-            ("max_retry_queue", Json::whole(self.max_queue.into())),
-            ("failed_keys_file", Json::text(self.failed_keys.clone().unwrap_or_default())),
-        ];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let factor = Some(options.retry_backoff_factor).filter(|factor| *factor > 0.0).unwrap_or(1.0);
+    let first_ns = u64::from(options.retry_backoff_ms) * NS_PER_MS;
+    spec::RetryOptions {
+        retry: Some(Times(options.max_retries)),
+        retry_wait: Some(Backoff { first_ns, factor, longest_ns: LONGEST_NS }),
+        retry_jitter: None,
+        retry_queue: Some(Positive(match options.max_retry_queue {
+            0 => options.pipeline.saturating_mul(4).max(64),
+            most => most,
+        })),
+        retry_on: Some(options.retry_on.clone()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memtier::fault::Fault;
+    use crate::memtier::words::TypedOption;
 
-    fn parsed(options: &[(&str, &str)]) -> Result<RetryOptions, Fault> {
-        let mut retrying = RetryOptions::default();
-        options.iter().try_for_each(|(name, text)| retrying.take(name, text))?;
-        Ok(retrying)
+    fn parsed(options: &[(&'static str, &str)]) -> Result<Options, Fault> {
+        let typed = |(name, text): &(&'static str, &str)| TypedOption {
+            name,
+            value: Some((*text).to_owned()),
+        };
+        Options::read(&options.iter().map(typed).collect::<Vec<_>>())
     }
 
     #[test]
@@ -109,11 +48,14 @@ mod tests {
         for options in
             [&[("max-retries", "3")][..], &[("retry-on-error", ""), ("max-retries", "0")]]
         {
-            assert!(!parsed(options).unwrap().is_on(), "{options:?}");
-            assert!(parsed(options).unwrap().of_load(1).retry.is_none(), "{options:?}");
+            assert!(!parsed(options).unwrap().retries(), "{options:?}");
+            assert!(of_load(&parsed(options).unwrap()).retry.is_none(), "{options:?}");
         }
-        let retry = |retrying: RetryOptions, pipeline| retrying.of_load(pipeline).plan(1).unwrap();
-        let all = retry(parsed(&[("retry-on-error", "")]).unwrap(), 1);
+        let retry = |options: &[_], pipeline| {
+            let options = Options { pipeline, ..parsed(options).unwrap() };
+            of_load(&options).plan(1).unwrap()
+        };
+        let all = retry(&[("retry-on-error", "")], 1);
         assert_eq!((all.most, all.backoff.delay_ns(9), all.waiting_max), (None, 0, 64));
         let all = [
             ("retry-on-error", ""),
@@ -122,7 +64,7 @@ mod tests {
             ("retry-backoff-factor", "2"),
             ("retry-on", " LOADING,,BUSY "),
         ];
-        let some = retry(parsed(&all).unwrap(), 100);
+        let some = retry(&all, 100);
         assert_eq!((some.most, some.waiting_max), (Some(3), 400));
         assert_eq!((some.backoff.delay_ns(2), some.backoff.delay_ns(99)), (40_000_000, LONGEST_NS));
         assert_eq!(some.on, ["LOADING", "BUSY"]);
@@ -130,7 +72,7 @@ mod tests {
 
     #[test]
     fn numbers_are_checked() {
-        assert_eq!(parsed(&[("max-retries", "-1")]).unwrap(), RetryOptions::default());
+        assert_eq!(parsed(&[("max-retries", "-1")]).unwrap().max_retries, None);
         for (name, text) in [
             ("max-retries", "-5"),
             ("max-retries", "x"),

@@ -6,28 +6,11 @@ use std::time::Duration;
 
 use measure::Tally;
 
+use super::options::Options;
 use crate::memtier::layout::{MemtierHistogram, Progress};
 
 /// Time limit of sending an event.
 const EVENT_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Destination of figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Statsd {
-    pub(super) host: Option<String>,
-    pub(super) port: u16,
-    pub(super) prefix: String,
-    pub(super) label: String,
-    /// Port of a Graphite server on the same host that gets an event when a run begins and ends.
-    pub(super) events: Option<u16>,
-}
-
-impl Default for Statsd {
-    fn default() -> Self {
-        let (prefix, label) = ("memtier".to_owned(), "default".to_owned());
-        Self { host: None, port: 8125, prefix, label, events: None }
-    }
-}
 
 /// Sends datagrams. Losing one is harmless, so errors are ignored.
 pub(super) struct Client {
@@ -37,53 +20,51 @@ pub(super) struct Client {
     events: Option<(String, u16)>,
 }
 
-impl Statsd {
-    /// The client, if a server is named and has an address.
-    pub(super) fn client(&self) -> Option<Client> {
-        let host = self.host.as_deref()?;
-        let socket = self.socket(host).ok()?;
-        let label = self.label();
-        let prefix = match self.prefix.as_str() {
-            "" => label.clone(),
-            prefix => format!("{prefix}.{label}"),
-        };
-        let events = self.events.map(|port| (host.to_owned(), port));
-        Some(Client { socket, prefix, label, events })
-    }
+/// The line before the first run: where figures go, or why they go nowhere.
+pub(super) fn announcement(options: &Options) -> Option<String> {
+    let host = options.statsd_host.as_deref()?;
+    let (shown, port) = (report::escape(host), options.statsd_port);
+    let (prefix, label) = (report::escape(&options.statsd_prefix), label(options));
+    Some(match socket(host, port) {
+        Ok(_) => format!(
+            "statsd: initialized, sending metrics to {shown}:{port} with prefix '{prefix}' run_label \
+             '{label}'"
+        ),
+        Err(error) => format!(
+            "statsd: failed to resolve host '{shown}': {error}\nwarning: failed to initialize StatsD \
+             client, metrics will not be sent"
+        ),
+    })
+}
 
-    /// The line before the first run: where figures go, or why they go nowhere.
-    pub(super) fn announcement(&self) -> Option<String> {
-        let host = self.host.as_deref()?;
-        let shown = report::escape(host);
-        let (port, prefix, label) = (self.port, report::escape(&self.prefix), self.label());
-        Some(match self.socket(host) {
-            Ok(_) => format!(
-                "statsd: initialized, sending metrics to {shown}:{port} with prefix '{prefix}' run_label \
-                 '{label}'"
-            ),
-            Err(error) => format!(
-                "statsd: failed to resolve host '{shown}': {error}\nwarning: failed to initialize StatsD \
-                 client, metrics will not be sent"
-            ),
-        })
-    }
+fn socket(host: &str, port: u16) -> io::Result<UdpSocket> {
+    let no_address = || io::Error::other("it has no address");
+    let address = (host, port).to_socket_addrs()?.next().ok_or_else(no_address)?;
+    let socket = UdpSocket::bind(if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" })?;
+    socket.connect(address)?;
+    Ok(socket)
+}
 
-    fn socket(&self, host: &str) -> io::Result<UdpSocket> {
-        let no_address = || io::Error::other("it has no address");
-        let address = (host, self.port).to_socket_addrs()?.next().ok_or_else(no_address)?;
-        let socket = UdpSocket::bind(if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" })?;
-        socket.connect(address)?;
-        Ok(socket)
-    }
-
-    /// Returns the label with an underscore for each character that no name of a figure may have.
-    fn label(&self) -> String {
-        let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        self.label.chars().map(|c| if kept(c) { c } else { '_' }).collect()
-    }
+/// The label, with an underscore for each character that no name of a figure may have.
+fn label(options: &Options) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    options.statsd_label.chars().map(|c| if kept(c) { c } else { '_' }).collect()
 }
 
 impl Client {
+    /// The client, if a server is named and has an address.
+    pub(super) fn new(options: &Options) -> Option<Self> {
+        let host = options.statsd_host.as_deref()?;
+        let socket = socket(host, options.statsd_port).ok()?;
+        let label = label(options);
+        let prefix = match options.statsd_prefix.as_str() {
+            "" => label.clone(),
+            prefix => format!("{prefix}.{label}"),
+        };
+        let events = options.graphite_port.map(|port| (host.to_owned(), port));
+        Some(Self { socket, prefix, label, events })
+    }
+
     fn say(&self, name: &str, value: &str, kind: &str) {
         let _ = self.socket.send(format!("{}.{name}:{value}|{kind}", self.prefix).as_bytes());
     }
@@ -122,8 +103,8 @@ impl Client {
         self.say("bytes_sec_avg", &whole(line.bytes[1]), "g");
         self.say("connections", &connections.to_string(), "g");
         self.say("progress_pct", &format!("{:.6}", line.percent), "g");
-        if line.connection_errors > 0 {
-            self.say("connection_errors", &line.connection_errors.to_string(), "g");
+        if line.sum.lost > 0 {
+            self.say("connection_errors", &line.sum.lost.to_string(), "g");
         }
         self.say("latency_ms", &format!("{:.3}", line.latencies_ms[0]), "ms");
         self.say("latency_avg_ms", &format!("{:.3}", line.latencies_ms[1]), "ms");
@@ -160,7 +141,8 @@ mod tests {
     fn it_is_stated_where_figures_go() {
         let of = |host: &str, label: &str| {
             let (host, label) = (Some(host.to_owned()), label.to_owned());
-            Statsd { host, label, ..Statsd::default() }.announcement().unwrap()
+            let options = Options { statsd_host: host, statsd_label: label, ..Options::new() };
+            announcement(&options).unwrap()
         };
         assert_eq!(
             of("127.0.0.1", "a b"),
@@ -172,6 +154,6 @@ mod tests {
             text.contains("\nwarning: failed to initialize StatsD client, metrics will "),
             "{text}"
         );
-        assert_eq!(Statsd::default().announcement(), None);
+        assert_eq!(announcement(&Options::new()), None);
     }
 }

@@ -5,21 +5,15 @@ use std::sync::Arc;
 
 use cli::job::{Intent, Job, ToolMessage};
 use cli::run::Tool;
-use host::affinity;
 use report::Persona;
 
 use super::address;
 use super::configuration;
-use super::exporter::Exporter;
 use super::fault::{Fault, check_error};
 use super::options::Options;
 use super::output::Reports;
 use super::plan;
-use super::progress::MonitorSettings;
-use super::values::Requests;
 use super::verification;
-use super::waiting::ReconnectOptions;
-use crate::memtier::layout::Style;
 
 /// Behaviour under this name.
 const PERSONA: Persona = Persona::of_tool("memtier_benchmark");
@@ -59,23 +53,23 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         ));
     }
     if let (Some((items, mut spec)), [load], true) =
-        (described, &job.plans[..], options.import.verify)
+        (described, &job.plans[..], options.data_verify)
     {
         verification::describe(options, &items, load, &mut spec)?;
         let plans = spec.plans(&mut Vec::new()).map_err(|error| check_error(error.why))?;
-        if options.import.verify_only {
+        if options.verify_only {
             job.plans = plans;
         } else {
             job.last = plans.into_iter().next();
         }
     }
-    job.repeats = if options.import.verify_only { 1 } else { options.run_count };
+    job.repeats = if options.verify_only { 1 } else { options.run_count };
     if own_layout {
         return Ok(job);
     }
-    job.output.reports = Some(Arc::new(reports(options)));
+    job.output.reports = Some(Arc::new(Reports::new(options)));
     if options.show_config {
-        job.greeting = configuration::shown(options);
+        job.greeting = configuration::shown(options.entries(), &options.json_out_file);
     }
     Ok(job)
 }
@@ -87,66 +81,6 @@ fn verdict(word: &str) -> Option<OsString> {
         Some((VERDICT, place)) => Some(place.into()),
         _ => None,
     }
-}
-
-fn reports(options: &Options) -> Reports {
-    let style = Style {
-        percentiles: options.percentiles.clone(),
-        distributions: !options.hide_histogram,
-        built_in: options.commands.is_empty(),
-        leaves_out_sets: options.multi_key_get > 0 && options.turn().0 == 0,
-        merged: !options.by_line,
-        every_run: options.print_all_runs,
-        lookups: options.miss_tracking,
-    };
-    let configuration = configuration::entries(options);
-    let head = match (options.requests, options.requests_each()) {
-        (Some(Requests::AllKeys), Some(each)) => format!("setting requests to {each}\n"),
-        _ => String::new(),
-    };
-    // Misses of generated GETs are reported only with --miss-tracking.
-    let tracked = options.miss_tracking && !options.commands.is_empty();
-    let seconds = options.test_time.unwrap_or_default();
-    let exporter = || Arc::new(Exporter::new(&options.prometheus, options.run_count, seconds));
-    Reports {
-        head,
-        shows_config: options.show_config,
-        out_file: options.out_file.as_ref().map(Into::into),
-        json_file: options.json_out_file.as_ref().map(Into::into),
-        hdr_prefix: options.hdr_file_prefix.clone(),
-        client_prefix: options.client_stats.clone(),
-        configuration,
-        waiting: ReconnectOptions::from_options(options),
-        watched: MonitorSettings {
-            style,
-            statsd: options.statsd.clone(),
-            cpu_warn: options.cpu_warn,
-            stage_timeout: options.stage_timeout,
-            realtime: options.realtime.then_some(options.latency_window),
-            retries: options.retrying.is_on(),
-            failed_keys: options.retrying.failed_keys.clone(),
-            miss_threshold: options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD)),
-            debug: options.debug,
-            exporter: options.prometheus.port.map(|_| exporter()),
-            oversubscribed: oversubscribed(options.threads),
-        },
-        seconds: Arc::default(),
-    }
-}
-
-/// Default miss rate (%) above which a command is reported.
-const MISS_THRESHOLD: f64 = 1.0;
-
-/// The warning about threads that share CPUs.
-fn oversubscribed(threads: u32) -> Option<String> {
-    let allowed = affinity::allowed().len();
-    (allowed > 0 && threads as usize > allowed).then(|| {
-        format!(
-            "warning: CPU oversubscription: {threads} worker threads share {allowed} allowed logical \
-             CPU(s). CPU contention may limit benchmark throughput and increase latency. Consider \
-             reducing --threads or expanding the allowed CPU set."
-        )
-    })
 }
 
 /// The plans of a job as text.

@@ -1,8 +1,35 @@
-//! Values of its options: numbers, ratios, ranges, lists and key patterns.
+//! Values of its options: numbers, ratios, ranges, lists, words and key patterns. A reader gets the name of the option
+//! for its error, and the text.
 
+use spec::Address;
 use workload::ProtocolKind;
+use workload::typed_login::shown_address;
 
 use super::fault::{Fault, usage_error};
+
+/// Nodes that answer reads, and what reads do that are for a replica where there is none; the defaults first.
+pub(super) const PRIMARY: &str = "primary";
+pub(super) const SECONDARY: &str = "secondary";
+pub(super) const NEAREST: &str = "nearest";
+pub(super) const PREFERENCES: &[&str] = &[PRIMARY, SECONDARY, "secondaryPreferred", NEAREST];
+pub(super) const FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
+
+/// Longest run, in seconds.
+const SECONDS_MAX: u64 = 366 * 86_400;
+
+/// An option without a value.
+pub(super) fn flag(_: &str, _: &str) -> Result<bool, Fault> {
+    Ok(true)
+}
+
+pub(super) fn text(_: &str, text: &str) -> Result<String, Fault> {
+    Ok(text.to_owned())
+}
+
+/// A text; an empty one counts as not given.
+pub(super) fn non_empty(_: &str, text: &str) -> Result<Option<String>, Fault> {
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+}
 
 /// A whole number from 0 on, nothing before or behind it.
 pub(super) fn number(text: &str) -> Option<u64> {
@@ -11,7 +38,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 }
 
 /// A number from `least` on.
-pub(super) fn at_least(name: &str, text: &str, least: u64) -> Result<u64, Fault> {
+fn at_least(name: &str, text: &str, least: u64) -> Result<u64, Fault> {
     number(text).filter(|number| *number >= least).ok_or_else(|| {
         let bound = if least > 0 { "greater than zero" } else { "greater than or equal to zero" };
         usage_error(format!("{name} must be {bound}."))
@@ -19,9 +46,47 @@ pub(super) fn at_least(name: &str, text: &str, least: u64) -> Result<u64, Fault>
 }
 
 /// Reads a number of at least `least` that fits into 32 bits.
-pub(super) fn small(name: &str, text: &str, least: u64) -> Result<u32, Fault> {
+fn small(name: &str, text: &str, least: u64) -> Result<u32, Fault> {
     let number = at_least(name, text, least)?;
     u32::try_from(number).map_err(|_| usage_error(format!("{name} {number} is too large.")))
+}
+
+/// A number from 1 on.
+pub(super) fn whole(name: &str, text: &str) -> Result<u64, Fault> {
+    at_least(name, text, 1)
+}
+
+/// A number from 0 on that fits into 32 bits.
+pub(super) fn natural(name: &str, text: &str) -> Result<u32, Fault> {
+    small(name, text, 0)
+}
+
+/// A number from 1 on that fits into 32 bits.
+pub(super) fn positive(name: &str, text: &str) -> Result<u32, Fault> {
+    small(name, text, 1)
+}
+
+/// Reads a number; 0 is no limit.
+pub(super) fn limit(name: &str, text: &str) -> Result<Option<u32>, Fault> {
+    Ok(Some(natural(name, text)?).filter(|limit| *limit > 0))
+}
+
+/// Seconds of a run.
+pub(super) fn seconds(name: &str, text: &str) -> Result<u64, Fault> {
+    Ok(whole(name, text)?.min(SECONDS_MAX))
+}
+
+/// Number of retries; none for no limit.
+pub(super) fn retries(name: &str, text: &str) -> Result<Option<u32>, Fault> {
+    let most = if text == "-1" { Ok(None) } else { natural(name, text).map(Some) };
+    most.map_err(|_| {
+        usage_error("max-retries must be -1 (unlimited), 0 (disabled) or a positive number.")
+    })
+}
+
+pub(super) fn retry_factor(name: &str, text: &str) -> Result<f64, Fault> {
+    let factor = finite(text).filter(|factor| *factor >= 0.0);
+    factor.ok_or_else(|| usage_error(format!("{name} must be greater than or equal to zero.")))
 }
 
 /// A decimal number above 0.
@@ -37,7 +102,7 @@ pub(super) fn percent(name: &str, text: &str) -> Result<f64, Fault> {
 }
 
 /// A decimal number.
-pub(super) fn finite(text: &str) -> Option<f64> {
+fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
@@ -50,7 +115,7 @@ pub(super) fn ratio(name: &str, text: &str) -> Result<(u32, u32), Fault> {
 }
 
 /// `A-B`, the smaller one first; both at least `least`.
-pub(super) fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fault> {
+fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fault> {
     let parts = text.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
     let sorted = parts.map(|(a, b)| (a.min(b), a.max(b)));
     sorted.filter(|(a, b)| *a >= least && *b >= 1).ok_or_else(|| {
@@ -58,9 +123,14 @@ pub(super) fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fa
     })
 }
 
-/// Reads a range of numbers that fit into 32 bits.
-pub(super) fn small_range(name: &str, text: &str, least: u32) -> Result<(u32, u32), Fault> {
-    let (a, b) = range(name, text, least.into())?;
+/// `A-B`, from 0 on.
+pub(super) fn span(name: &str, text: &str) -> Result<(u64, u64), Fault> {
+    range(name, text, 0)
+}
+
+/// `A-B`, from 0 on, of numbers that fit into 32 bits.
+pub(super) fn small_range(name: &str, text: &str) -> Result<(u32, u32), Fault> {
+    let (a, b) = span(name, text)?;
     let fault = |_| usage_error(format!("{name} must not be above {}.", u32::MAX));
     Ok((u32::try_from(a).map_err(fault)?, u32::try_from(b).map_err(fault)?))
 }
@@ -79,7 +149,7 @@ pub(super) fn size_list(text: &str) -> Result<Vec<(u32, u32)>, Fault> {
 }
 
 /// Versions of TLS, one by one.
-pub(super) fn tls_protocols(text: &str) -> Result<String, Fault> {
+pub(super) fn tls_protocols(_: &str, text: &str) -> Result<String, Fault> {
     let known = ["tlsv1", "tlsv1.1", "tlsv1.2", "tlsv1.3"];
     if text.split(',').all(|word| known.contains(&&*word.trim().to_lowercase())) {
         Ok(text.to_owned())
@@ -91,7 +161,7 @@ pub(super) fn tls_protocols(text: &str) -> Result<String, Fault> {
 }
 
 /// `50,99,99.9`.
-pub(super) fn percentiles(text: &str) -> Result<Vec<f64>, Fault> {
+pub(super) fn percentiles(_: &str, text: &str) -> Result<Vec<f64>, Fault> {
     let one = |text: &str| text.trim().parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
     // A comma behind the last is taken there.
     let text = text.strip_suffix(',').unwrap_or(text);
@@ -136,7 +206,7 @@ impl Pattern {
     }
 
     /// `SET:GET`.
-    pub(super) fn pair(text: &str) -> Result<[Self; 2], Fault> {
+    pub(super) fn pair(_: &str, text: &str) -> Result<[Self; 2], Fault> {
         let letters: Vec<char> = text.chars().collect();
         let both = match letters[..] {
             [set, ':', get] => Self::from_letter(set).zip(Self::from_letter(get)),
@@ -166,22 +236,26 @@ impl Pattern {
 }
 
 /// A protocol by its name.
-pub(super) fn protocol(text: &str) -> Result<ProtocolKind, Fault> {
-    Ok(match text {
+pub(super) fn protocol_kind(name: &str) -> Option<ProtocolKind> {
+    Some(match name {
         "redis" | "resp2" => ProtocolKind::Resp2,
         "resp3" => ProtocolKind::Resp3,
         "memcache_text" => ProtocolKind::MemcacheText,
         "memcache_binary" => ProtocolKind::MemcacheBinary,
-        _ => {
-            return Err(usage_error(
-                "supported protocols are 'memcache_text', 'memcache_binary', 'redis', 'resp2' and \
-                 'resp3'.",
-            ));
-        }
+        _ => return None,
     })
 }
 
-pub(super) fn port(text: &str) -> Result<u16, Fault> {
+pub(super) fn protocol(_: &str, text: &str) -> Result<String, Fault> {
+    protocol_kind(text).map(|_| text.to_owned()).ok_or_else(|| {
+        usage_error(
+            "supported protocols are 'memcache_text', 'memcache_binary', 'redis', 'resp2' and \
+             'resp3'.",
+        )
+    })
+}
+
+pub(super) fn port(_: &str, text: &str) -> Result<u16, Fault> {
     // memtier_benchmark takes the last 16 bits of larger numbers, which no user wants.
     let port = number(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
     port.ok_or_else(|| usage_error("port must be a number in the range [1-65535]."))
@@ -195,10 +269,10 @@ pub(super) enum Requests {
     AllKeys,
 }
 
-pub(super) fn requests(text: &str) -> Result<Requests, Fault> {
+pub(super) fn requests(name: &str, text: &str) -> Result<Requests, Fault> {
     match text {
         "allkeys" => Ok(Requests::AllKeys),
-        _ => at_least("requests", text, 1).map(Requests::Number),
+        _ => whole(name, text).map(Requests::Number),
     }
 }
 
@@ -208,7 +282,7 @@ pub(super) fn sizes(name: &str, text: &str) -> Result<(u32, u32), Fault> {
     small(least).zip(small(most)).ok_or_else(|| usage_error(format!("{name} {text} is too large.")))
 }
 
-pub(super) fn exponent(text: &str) -> Result<f64, Fault> {
+pub(super) fn exponent(_: &str, text: &str) -> Result<f64, Fault> {
     let exponent = text.parse::<f64>().ok().filter(|exponent| *exponent > 0.0 && *exponent < 5.0);
     exponent.ok_or_else(|| usage_error("key-zipf-exp must be within interval (0, 5)."))
 }
@@ -228,9 +302,11 @@ pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'s
     found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))
 }
 
-/// Reads a number; 0 is no limit.
-pub(super) fn limit(name: &str, text: &str) -> Result<Option<u32>, Fault> {
-    Ok(Some(small(name, text, 0)?).filter(|limit| *limit > 0))
+/// A server of its own beside the one that is asked.
+pub(super) fn read_server(text: &str) -> Result<Address, Fault> {
+    text.parse().map_err(|_| {
+        usage_error(format!("--read-server: expected HOST:PORT, got '{}'.", shown_address(text)))
+    })
 }
 
 #[cfg(test)]
@@ -249,16 +325,16 @@ mod tests {
         assert!(range("data-size-range", "0-10", 1).is_err());
         assert_eq!(size_list("10:1,20:2"), Ok(vec![(10, 1), (20, 2)]));
         assert!(size_list("10:0").is_err() && size_list("0:1").is_err());
-        assert_eq!(percentiles("99.9,50"), Ok(vec![99.9, 50.0]));
-        assert_eq!(percentiles("50,"), Ok(vec![50.0]));
-        assert!(percentiles("101").is_err() && percentiles(",").is_err());
+        assert_eq!(percentiles("", "99.9,50"), Ok(vec![99.9, 50.0]));
+        assert_eq!(percentiles("", "50,"), Ok(vec![50.0]));
+        assert!(percentiles("", "101").is_err() && percentiles("", ",").is_err());
     }
 
     #[test]
     fn patterns_are_pairs_of_capital_letters() {
-        assert_eq!(Pattern::pair("R:S"), Ok([Pattern::Random, Pattern::Sequential]));
+        assert_eq!(Pattern::pair("", "R:S"), Ok([Pattern::Random, Pattern::Sequential]));
         for (bad, says) in [("r:r", "format"), ("R", "format"), ("P:R", "both SET and GET")] {
-            let Err(Fault::Usage(line)) = Pattern::pair(bad) else { panic!("{bad}") };
+            let Err(Fault::Usage(line)) = Pattern::pair("", bad) else { panic!("{bad}") };
             assert!(line.contains(says), "{line}");
         }
     }

@@ -7,7 +7,6 @@
 mod client_files;
 mod cpu;
 mod distribution;
-mod exposition;
 mod hdr_files;
 mod histogram;
 mod json;
@@ -18,21 +17,22 @@ mod realtime;
 mod rows;
 mod seconds;
 mod section;
+mod sums;
 mod table;
 
 pub(crate) use client_files::client_files;
 pub(crate) use cpu::CpuSecond;
-pub(crate) use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub(crate) use hdr_files::{HdrFile, hdr_files};
 pub(crate) use histogram::MemtierHistogram;
 pub(crate) use json::{Entry, Json};
 pub(crate) use json_sections::json_section;
 pub(crate) use lookups::{Lookup, lookups};
-pub(crate) use progress::{Progress, RetryCounts};
+pub(crate) use progress::Progress;
 pub(crate) use realtime::{Realtime, Window};
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{Second, Seconds};
 pub(crate) use section::{RunFigures, Section, sections};
+pub(crate) use sums::Sum;
 pub(crate) use table::{Layout, write_head, write_section};
 
 use std::io::{self, Write};
