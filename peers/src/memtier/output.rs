@@ -22,8 +22,8 @@ use super::values::Requests;
 use super::verification::Verification;
 use super::{statsd, waiting};
 use crate::memtier::layout::{
-    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
-    json_section, sections, write_head, write_section,
+    Entry, HdrFile, Json, Rows, RunFigures, Section, Style, client_files, hdr_files, json_section,
+    sections, write_head, write_section,
 };
 
 /// Reports, and where they go.
@@ -213,9 +213,8 @@ impl Format for RunReports {
 impl RunReports {
     fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
-            let layout = Layout::new(&self.of.style, first);
             write_head(first, out)?;
-            sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
+            sections.iter().try_for_each(|section| write_section(section, &self.of.style, out))?;
         }
         if let Some([well, failed]) = self.verified {
             write!(
@@ -264,7 +263,7 @@ impl RunReports {
         if let Some(first) = self.runs.first() {
             tree.push(("run information".to_owned(), information(first)));
             tree.extend(first.tls.as_ref().map(tls));
-            let section = |section| json_section(section, &self.of.style, first.cluster);
+            let section = |section| json_section(section, &self.of.style);
             tree.extend(sections.iter().map(section));
         }
         if let Some(verified) = self.verified {

@@ -38,11 +38,9 @@ impl Throttle {
     /// Changes it.
     fn set(&self, rate_per_s: u32) -> HttpResponse {
         match self {
-            Self::Unlimited => HttpResponse::plain(
-                "404 Not Found",
-                "this run has no rate limit to \
-                change",
-            ),
+            Self::Unlimited => {
+                HttpResponse::plain("404 Not Found", "this run has no rate limit to change")
+            }
             Self::Shared => HttpResponse::plain(
                 "501 Not Implemented",
                 "several clients (--ks-on) keep their initial schedule; use the steps of \
@@ -74,11 +72,9 @@ impl AdminState {
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
                 ("PUT", Ok(rate)) => self.throttle.set(rate),
-                ("PUT", Err(_)) => HttpResponse::plain(
-                    "400 Bad Request",
-                    "the rate must be a whole \
-                    number",
-                ),
+                ("PUT", Err(_)) => {
+                    HttpResponse::plain("400 Bad Request", "the rate must be a whole number")
+                }
                 _ => HttpResponse::not_allowed("PUT"),
             };
         }

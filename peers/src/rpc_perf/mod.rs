@@ -71,7 +71,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return convert::converted(&source).map(Intent::Say);
     }
     let config = Config::read(&source)?;
-    let job = translation::job(&config, &words)?;
+    let job = translation::job(config, &words)?;
     if words.print_plan {
         return Intent::plans(&job.plans).map_err(|UsageError(why)| rule(why));
     }
@@ -81,16 +81,4 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     Ok(Intent::Run(Box::new(job)))
 }
 
-const HELP: &str = "Usage: rpc-perf FILE.toml [OPTIONS]
-
-  FILE.toml        a file of rpc-perf 5.x, for the protocols resp, memcache and ping
-  --convert        print a file of 1.x to 4.0 as one of 5.x
-  --print-plan     print the plan as JSON instead of running it
-  --as keystorm    print the equivalent keystorm command line
-  --ks-verdict stderr|off|FILE
-                   where to write what limited the run
-  --ks-OPTION      a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-fill, --ks-on
-  --help, --version
-
-docs/rpc-perf.md lists the differences from rpc-perf.
-";
+const HELP: &str = include_str!("help.txt");

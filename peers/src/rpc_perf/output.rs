@@ -1,7 +1,7 @@
 //! Output during a run: windows on standard output, the file of metrics, the admin port.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -18,42 +18,26 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
-use super::config::{Config, Histogram, Metrics, MetricsFormat};
+use super::config::{Config, General, Histogram, Metrics, MetricsFormat};
 use super::verb::Protocol;
-use crate::rpc_perf::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
+use crate::rpc_perf::layout::{
+    self, Figures, Line, Role, Roles, Snapshot as Shown, Window, stamped,
+};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The reports of a run, and where each goes.
 pub(super) struct Reports {
-    protocol: Protocol,
-    interval_s: u64,
-    windows: u64,
-    metrics: Option<Metrics>,
-    admin: String,
-    roles: Vec<Role>,
+    pub(super) config: Arc<Config>,
+    /// What each operation is to the reports.
+    pub(super) roles: Vec<Role>,
     /// Set if several clients carry it out.
-    several: bool,
-}
-
-impl Reports {
-    /// Returns the reports of a file whose operations have these roles, carried out by `several` clients or one.
-    pub(super) fn new(config: &Config, roles: Vec<Role>, several: bool) -> Self {
-        Self {
-            protocol: config.general.protocol,
-            interval_s: config.general.interval.into(),
-            windows: (config.general.duration / config.general.interval).into(),
-            metrics: config.metrics.clone(),
-            admin: config.general.admin.clone(),
-            roles,
-            several,
-        }
-    }
+    pub(super) several: bool,
 }
 
 impl ToolOutput for Reports {
     fn format(&self) -> Box<dyn Format> {
-        Box::new(Head { protocol: self.protocol })
+        Box::new(Head { protocol: self.config.general.protocol })
     }
 
     fn monitor<'p>(
@@ -65,14 +49,11 @@ impl ToolOutput for Reports {
         Box::new(Windows {
             plan,
             roles: Roles::new(plan, self.roles.clone()),
-            interval_ns: self.interval_s * NS_PER_S,
-            windows: self.windows,
+            config: Arc::clone(&self.config),
             printed: 0,
             window: Figures::default(),
             shown: Shown::default(),
-            metrics: self.metrics.clone(),
             file: None,
-            address: self.admin.clone(),
             admin: None,
             rate: LiveRate::from_plan(plan).filter(|_| !self.several).map(Arc::new),
             unread: false,
@@ -104,16 +85,13 @@ impl Format for Head {
 struct Windows<'p> {
     plan: &'p Plan,
     roles: Roles,
-    interval_ns: u64,
-    /// Number of windows that there will be, and number printed so far.
-    windows: u64,
+    config: Arc<Config>,
+    /// Number of windows printed so far.
     printed: u64,
     /// Figures since the last window.
     window: Figures,
     shown: Shown,
-    metrics: Option<Metrics>,
     file: Option<File>,
-    address: String,
     admin: Option<Admin>,
     /// Handle by which its rate may be changed.
     rate: Option<Arc<LiveRate>>,
@@ -124,29 +102,24 @@ struct Windows<'p> {
 
 /// The file of metrics, in its place when the run has ended.
 struct File {
+    metrics: Metrics,
     text: NamedTempFile,
-    path: PathBuf,
     /// Result of writing so far.
     written: std::io::Result<()>,
     every_ns: u64,
     /// Time at which the next line is due.
     next_ns: u64,
-    sparse: bool,
-    format: MetricsFormat,
 }
 
 impl File {
     fn create(metrics: &Metrics) -> Result<Self> {
-        let path = PathBuf::from(&metrics.output);
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let dir = Path::new(&metrics.output).parent().filter(|dir| !dir.as_os_str().is_empty());
         let text = NamedTempFile::new_in(dir.unwrap_or(Path::new(".")));
-        let text = text.with_context(|| format!("[metrics] output: {}", path.display()))?;
+        let text = text.with_context(|| format!("[metrics] output: {}", metrics.output))?;
         // As often as figures come, at most.
         let every_ns = u64::try_from(metrics.interval.as_nanos()).unwrap_or(u64::MAX);
         let every_ns = every_ns.div_ceil(INTERVAL_NS).saturating_mul(INTERVAL_NS);
-        let (written, next_ns) = (Ok(()), every_ns);
-        let (sparse, format) = (metrics.histogram == Histogram::Sparse, metrics.format);
-        Ok(Self { text, path, written, every_ns, next_ns, sparse, format })
+        Ok(Self { metrics: metrics.clone(), text, written: Ok(()), every_ns, next_ns: every_ns })
     }
 
     /// Adds the lines that are due up to that time.
@@ -154,21 +127,22 @@ impl File {
         while elapsed_ns >= self.next_ns && self.written.is_ok() {
             self.next_ns = self.next_ns.saturating_add(self.every_ns);
             let every = Duration::from_nanos(self.every_ns);
-            let metrics = crate::rpc_perf::layout::Metrics::new(shown);
-            let now = SystemTime::now();
-            let line = match self.format {
-                MetricsFormat::Json => Ok(metrics.line(now, every, self.sparse).into_bytes()),
-                MetricsFormat::Msgpack => metrics.packed(now, every, self.sparse),
+            let metrics = layout::Metrics::new(shown);
+            let sparse = self.metrics.histogram == Histogram::Sparse;
+            let line = Line::new(&metrics, SystemTime::now(), every, sparse);
+            let line = match self.metrics.format {
+                MetricsFormat::Json => line.json(),
+                MetricsFormat::Msgpack => line.packed(),
             };
             self.written = line.and_then(|line| self.text.write_all(&line));
         }
     }
 
     fn end(self) -> Result<()> {
-        let Self { text, path, written, .. } = self;
-        let fault = || format!("[metrics] output: {}", path.display());
+        let Self { metrics: Metrics { output, .. }, text, written, .. } = self;
+        let fault = || format!("[metrics] output: {output}");
         written.with_context(fault)?;
-        text.persist(&path).with_context(fault)?;
+        text.persist(&output).with_context(fault)?;
         Ok(())
     }
 }
@@ -178,7 +152,7 @@ impl Windows<'_> {
     fn print(&mut self) {
         let window = Window {
             number: self.printed,
-            seconds: self.interval_ns as f64 / NS_PER_S as f64,
+            seconds: self.config.general.interval.into(),
             open: self.shown.open,
             figures: &self.window,
         };
@@ -191,7 +165,10 @@ impl Windows<'_> {
 
     /// Prints the windows that end up to that time, and writes the metrics that are due.
     fn tell_until(&mut self, elapsed_ns: u64) {
-        while self.printed < self.windows && elapsed_ns >= (self.printed + 1) * self.interval_ns {
+        let General { interval, duration, .. } = self.config.general;
+        let windows = u64::from(duration / interval);
+        let every_ns = u64::from(interval) * NS_PER_S;
+        while self.printed < windows && elapsed_ns >= (self.printed + 1) * every_ns {
             self.print();
         }
         if let Some(file) = &mut self.file {
@@ -233,13 +210,13 @@ impl Observer for Windows<'_> {
 
 impl RunMonitor for Windows<'_> {
     fn begin(&mut self) -> Result<()> {
-        self.file = self.metrics.as_ref().map(File::create).transpose()?;
+        self.file = self.config.metrics.as_ref().map(File::create).transpose()?;
         let throttle = match (&self.rate, self.plan.load.pace.schedule()) {
             (Some(rate), _) => Throttle::Live(Arc::clone(rate)),
             (None, Some(_)) => Throttle::Shared,
             (None, None) => Throttle::Unlimited,
         };
-        let admin = Admin::start(&self.address, throttle)?;
+        let admin = Admin::start(&self.config.general.admin, throttle)?;
         // Requests before the first figures see the initial rate.
         self.shown.rate = self.rate_at(0);
         admin.show(&self.shown);

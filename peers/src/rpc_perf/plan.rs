@@ -11,7 +11,7 @@ use super::commands::Writer;
 use super::config::Config;
 use super::fault::{Fault, rule};
 use super::keyspace::{KeyDistribution, Keyspace, Value};
-use super::verb::{Kind, Protocol, Verb};
+use super::verb::{Kind, Protocol};
 use crate::rpc_perf::layout::Role;
 
 /// Weights of operations sum to this, about.
@@ -47,7 +47,8 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
                 keys: Some(keys.clone()),
             };
             operations.push((operation, sent));
-            roles.push(role(command.verb));
+            let (verb, looks_up) = (command.verb.name(), command.verb.looks_up());
+            roles.push(Role { verb, looks_up });
         }
     }
     let bytes = config.workload.keyspace.iter().map(|keyspace| match keyspace.value() {
@@ -66,21 +67,6 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
         ..Peer::default()
     });
     Ok(roles)
-}
-
-fn role(verb: Verb) -> Role {
-    let looks_up = matches!(
-        verb,
-        Verb::Get
-            | Verb::HashGet
-            | Verb::HashGetAll
-            | Verb::HashExists
-            | Verb::SetMembers
-            | Verb::SortedSetRange
-            | Verb::SortedSetRank
-            | Verb::SortedSetScore
-    );
-    Role { verb: verb.name(), looks_up }
 }
 
 /// Returns length and content of all values, if they are of one kind.

@@ -28,22 +28,22 @@ const PERSONA: Persona = Persona::of_tool("rpc-perf");
 const BEFORE_S: u64 = 1;
 
 /// The job of a file; `words` stood beside it on the command line.
-pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
+pub(super) fn job(config: Config, words: &Words) -> Result<Job, Fault> {
     let verdict = words.verdict.clone();
     let instead = "set this in the file instead";
     let tool = Tool { persona: PERSONA, format: Some("rpc-perf"), verdict, instead };
     let own = words.own.iter().map(OsString::from).collect();
     let mut roles = Vec::new();
     let mut job = tool.job(own, |spec| {
-        servers(config, spec)?;
-        load(config, spec)?;
-        roles = plan::describe(config, spec)?;
+        servers(&config, spec)?;
+        load(&config, spec)?;
+        roles = plan::describe(&config, spec)?;
         Ok::<(), Fault>(())
     })?;
-    let reports = Reports::new(config, roles, job.several.is_some());
-    job.output.reports = Some(Arc::new(reports));
     job.notes.clear();
     job.remarks.clone_from(&config.remarks);
+    let several = job.several.is_some();
+    job.output.reports = Some(Arc::new(Reports { config: Arc::new(config), roles, several }));
     Ok(job)
 }
 

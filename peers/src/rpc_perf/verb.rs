@@ -48,41 +48,6 @@ pub(super) enum Verb {
     SortedSetScore,
 }
 
-use Verb::*;
-
-/// Every verb by its names, of which the first is its own.
-const NAMES: [(Verb, &[&str]); 29] = [
-    (Ping, &["ping"]),
-    (Get, &["get"]),
-    (GetBatch, &["get_batch"]),
-    (Set, &["set"]),
-    (Add, &["add"]),
-    (Replace, &["replace"]),
-    (Delete, &["delete", "del"]),
-    (HashSet, &["hash_set", "hset", "hmset", "dictionary_set"]),
-    (HashGet, &["hash_get", "hget", "hmget", "dictionary_get"]),
-    (HashGetAll, &["hash_get_all", "hgetall", "dictionary_fetch"]),
-    (HashDelete, &["hash_delete", "hdel"]),
-    (HashExists, &["hash_exists", "hexists"]),
-    (HashIncrement, &["hash_increment", "hincrby"]),
-    (ListPushFront, &["list_push_front", "lpush"]),
-    (ListPushBack, &["list_push_back", "rpush"]),
-    (ListFetch, &["list_fetch"]),
-    (ListLength, &["list_length", "llen"]),
-    (ListPopFront, &["list_pop_front", "lpop"]),
-    (ListPopBack, &["list_pop_back", "rpop"]),
-    (ListRemove, &["list_remove", "lrem"]),
-    (SetAdd, &["set_add", "sadd"]),
-    (SetMembers, &["set_members", "smembers"]),
-    (SetRemove, &["set_remove", "srem"]),
-    (SortedSetAdd, &["sorted_set_add", "zadd"]),
-    (SortedSetRange, &["sorted_set_range", "zrange"]),
-    (SortedSetIncrement, &["sorted_set_increment", "zincrby"]),
-    (SortedSetRank, &["sorted_set_rank", "zrank"]),
-    (SortedSetRemove, &["sorted_set_remove", "zrem"]),
-    (SortedSetScore, &["sorted_set_score", "zscore", "zmscore"]),
-];
-
 /// Kind of a key's content, which a verb works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -92,6 +57,65 @@ pub(super) enum Kind {
     Set,
     SortedSet,
 }
+
+/// What a verb does. Without one of the first three it names no field, element or member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feature {
+    /// It names one field, element or member.
+    One,
+    /// It names one or several.
+    Several,
+    /// It adds one or several to a list, which may then be cut off.
+    Pushes,
+    /// What it asks for is a hit or a miss.
+    LooksUp,
+}
+
+use Feature::*;
+use Verb::*;
+
+const TEXT: Option<Kind> = Some(Kind::Text);
+const HASH: Option<Kind> = Some(Kind::Hash);
+const LIST: Option<Kind> = Some(Kind::List);
+const SET: Option<Kind> = Some(Kind::Set);
+const SORTED_SET: Option<Kind> = Some(Kind::SortedSet);
+
+/// A verb, the kind of its key's content (none if it takes any, or has no key), what it does, and its names, of which
+/// the first is its own.
+type VerbRow = (Verb, Option<Kind>, &'static [Feature], &'static [&'static str]);
+
+/// Every verb, in their order.
+const VERBS: [VerbRow; 29] = [
+    (Ping, None, &[], &["ping"]),
+    (Get, TEXT, &[LooksUp], &["get"]),
+    (GetBatch, TEXT, &[], &["get_batch"]),
+    (Set, TEXT, &[], &["set"]),
+    (Add, TEXT, &[], &["add"]),
+    (Replace, TEXT, &[], &["replace"]),
+    (Delete, None, &[], &["delete", "del"]),
+    (HashSet, HASH, &[Several], &["hash_set", "hset", "hmset", "dictionary_set"]),
+    (HashGet, HASH, &[Several, LooksUp], &["hash_get", "hget", "hmget", "dictionary_get"]),
+    (HashGetAll, HASH, &[LooksUp], &["hash_get_all", "hgetall", "dictionary_fetch"]),
+    (HashDelete, HASH, &[Several], &["hash_delete", "hdel"]),
+    (HashExists, HASH, &[One, LooksUp], &["hash_exists", "hexists"]),
+    (HashIncrement, HASH, &[One], &["hash_increment", "hincrby"]),
+    (ListPushFront, LIST, &[Pushes], &["list_push_front", "lpush"]),
+    (ListPushBack, LIST, &[Pushes], &["list_push_back", "rpush"]),
+    (ListFetch, LIST, &[], &["list_fetch"]),
+    (ListLength, LIST, &[], &["list_length", "llen"]),
+    (ListPopFront, LIST, &[], &["list_pop_front", "lpop"]),
+    (ListPopBack, LIST, &[], &["list_pop_back", "rpop"]),
+    (ListRemove, LIST, &[], &["list_remove", "lrem"]),
+    (SetAdd, SET, &[Several], &["set_add", "sadd"]),
+    (SetMembers, SET, &[LooksUp], &["set_members", "smembers"]),
+    (SetRemove, SET, &[Several], &["set_remove", "srem"]),
+    (SortedSetAdd, SORTED_SET, &[Several], &["sorted_set_add", "zadd"]),
+    (SortedSetRange, SORTED_SET, &[LooksUp], &["sorted_set_range", "zrange"]),
+    (SortedSetIncrement, SORTED_SET, &[One], &["sorted_set_increment", "zincrby"]),
+    (SortedSetRank, SORTED_SET, &[One, LooksUp], &["sorted_set_rank", "zrank"]),
+    (SortedSetRemove, SORTED_SET, &[Several], &["sorted_set_remove", "zrem"]),
+    (SortedSetScore, SORTED_SET, &[Several, LooksUp], &["sorted_set_score", "zscore", "zmscore"]),
+];
 
 impl TryFrom<String> for Verb {
     type Error = String;
@@ -110,54 +134,46 @@ impl From<Verb> for &'static str {
 impl Verb {
     /// The verb of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let found = NAMES.iter().find(|(_, names)| names.contains(&name));
-        found.map(|(verb, _)| *verb)
+        let found = VERBS.iter().find(|(.., names)| names.contains(&name));
+        found.map(|(verb, ..)| *verb)
+    }
+
+    fn row(self) -> &'static VerbRow {
+        &VERBS[self as usize]
+    }
+
+    fn has(self, any: &[Feature]) -> bool {
+        self.row().2.iter().any(|own| any.contains(own))
     }
 
     /// Name of the verb.
     pub(super) fn name(self) -> &'static str {
-        let found = NAMES.iter().find(|(verb, _)| *verb == self);
-        found.map_or("", |(_, names)| names[0])
+        self.row().3[0]
     }
 
-    /// Returns whether it may work on several fields, elements or members.
+    /// Kind of its key's content; `None` if it takes any, or has no key.
+    pub(super) fn kind(self) -> Option<Kind> {
+        self.row().1
+    }
+
+    /// Returns whether it may work on several fields, elements or members, or keys.
     pub(super) fn takes_several(self) -> bool {
-        matches!(
-            self,
-            HashDelete
-                | HashGet
-                | HashSet
-                | ListPushFront
-                | ListPushBack
-                | SetAdd
-                | SetRemove
-                | SortedSetAdd
-                | SortedSetScore
-                | SortedSetRemove
-                | GetBatch
-        )
+        self.has(&[Several, Pushes]) || self == GetBatch
     }
 
     /// Returns whether it adds to a list, which may then be cut off.
     pub(super) fn pushes(self) -> bool {
-        matches!(self, ListPushFront | ListPushBack)
+        self.has(&[Pushes])
     }
 
     /// Returns whether it names a field, an element or a member.
     pub(super) fn has_inner_key(self) -> bool {
-        self.pushes()
-            || matches!(
-                self,
-                HashSet | HashGet | HashDelete | HashExists | HashIncrement | SetAdd | SetRemove
-            )
-            || matches!(
-                self,
-                SortedSetAdd
-                    | SortedSetIncrement
-                    | SortedSetRank
-                    | SortedSetRemove
-                    | SortedSetScore
-            )
+        self.has(&[One, Several, Pushes])
+    }
+
+    /// Returns whether what it asks for is a hit or a miss.
+    pub(super) fn looks_up(self) -> bool {
+        self.has(&[LooksUp])
     }
 
     /// Returns whether it stores a value.
@@ -168,20 +184,6 @@ impl Verb {
     /// Returns whether it stores a value for which there is no default.
     pub(super) fn needs_value(self) -> bool {
         matches!(self, Self::Set | HashSet)
-    }
-
-    /// Kind of its key's content; `None` if it takes any, or has no key.
-    pub(super) fn kind(self) -> Option<Kind> {
-        Some(match self {
-            Ping | Delete => return None,
-            Get | GetBatch | Self::Set | Add | Replace => Kind::Text,
-            HashSet | HashGet | HashGetAll | HashDelete | HashExists | HashIncrement => Kind::Hash,
-            ListPushFront | ListPushBack | ListFetch | ListLength | ListPopFront | ListPopBack
-            | ListRemove => Kind::List,
-            SetAdd | SetMembers | SetRemove => Kind::Set,
-            SortedSetAdd | SortedSetRange | SortedSetIncrement | SortedSetRank
-            | SortedSetRemove | SortedSetScore => Kind::SortedSet,
-        })
     }
 
     /// Returns whether a protocol has it.
@@ -195,13 +197,9 @@ impl Verb {
 
     /// Reason why it is not carried out over RESP, if it is not.
     pub(super) fn refused(self) -> Option<&'static str> {
-        match self {
-            GetBatch | ListRemove => Some(
-                "rpc-perf sends nothing for it and counts a reply of 0 ns; remove it, or set \
-                 weight = 0",
-            ),
-            _ => None,
-        }
+        matches!(self, GetBatch | ListRemove).then_some(
+            "rpc-perf sends nothing for it and counts a reply of 0 ns; remove it, or set weight = 0",
+        )
     }
 }
 
@@ -211,7 +209,7 @@ mod tests {
 
     #[test]
     fn every_name_is_of_one_verb() {
-        let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| *names).copied().collect();
+        let names: Vec<&str> = VERBS.iter().flat_map(|(.., names)| *names).copied().collect();
         for (at, name) in names.iter().enumerate() {
             assert!(!names[..at].contains(name), "{name}");
             assert!(Verb::named(name).is_some());
@@ -225,5 +223,6 @@ mod tests {
             assert_eq!(Verb::named(name).unwrap().name(), own);
         }
         assert_eq!(Verb::named("flushall"), None);
+        assert!(VERBS.iter().enumerate().all(|(at, (verb, ..))| *verb as usize == at));
     }
 }

@@ -72,72 +72,57 @@ fn text(traces: &Traces<'_>) -> String {
     out
 }
 
-fn built_in_seconds(traces: &Traces<'_>) -> String {
-    let mut out = "Per-Second Benchmark Data\nSecond".to_owned();
-    for name in ["SET", "GET"] {
-        let _ = write!(
-            out,
-            ",{name} Requests,{name} Average Latency,{name} Total Bytes,{name} Total Bytes TX,\
-             {name} Total Bytes RX"
-        );
-    }
-    out += ",GET Misses,GET Hits,WAIT Requests,WAIT Average Latency\n";
+/// Formats seconds: a title, the names of columns, and a line each.
+fn seconds(
+    traces: &Traces<'_>,
+    title: &str,
+    columns: impl Iterator<Item = String>,
+    line: impl Fn(&[ConnectionSecond]) -> String,
+) -> String {
+    let columns: String = columns.map(|column| format!(",{column}")).collect();
+    let mut out = format!("{title}\nSecond{columns}\n");
     for (number, second) in traces.seconds.iter().enumerate() {
-        // In the order of the rows.
-        let [set, get, wait] = [0, 1, 2].map(|row| second.get(row).copied().unwrap_or_default());
-        let _ = writeln!(
-            out,
-            "{number},{},{},{},{},{},{}",
-            figures(&set),
-            figures(&get),
-            get.miss,
-            get.ok,
-            wait.replies(),
-            average(&wait)
-        );
+        let _ = writeln!(out, "{number},{}", line(second));
     }
     out
+}
+
+/// Names of the columns of [`figures`].
+fn columns(name: &str) -> impl Iterator<Item = String> {
+    ["Requests", "Average Latency", "Total Bytes", "Total Bytes TX", "Total Bytes RX"]
+        .map(|what| format!("{name} {what}"))
+        .into_iter()
+}
+
+fn built_in_seconds(traces: &Traces<'_>) -> String {
+    let others = ["GET Misses", "GET Hits", "WAIT Requests", "WAIT Average Latency"];
+    let columns = columns("SET").chain(columns("GET")).chain(others.map(str::to_owned));
+    seconds(traces, "Per-Second Benchmark Data", columns, |second| {
+        // In the order of the rows.
+        let [set, get, wait] = [0, 1, 2].map(|row| second.get(row).copied().unwrap_or_default());
+        let (misses, hits, waits) = (get.miss, get.ok, wait.replies());
+        format!("{},{},{misses},{hits},{waits},{}", figures(&set), figures(&get), average(&wait))
+    })
 }
 
 /// Formats what nodes of a cluster sent on, second by second.
 fn cluster_seconds(traces: &Traces<'_>) -> String {
-    let mut out = "\nPer-Second Benchmark Cluster Data\nSecond".to_owned();
     // A WAIT goes to no node in particular.
-    let rows = || (0..traces.names.len()).filter(|row| !traces.built_in || *row < 2);
-    for row in rows() {
-        let name = &traces.names[row];
-        let _ = write!(out, ",{name} Moved,{name} Ask");
-    }
-    out.push('\n');
-    for (number, second) in traces.seconds.iter().enumerate() {
-        let _ = write!(out, "{number}");
-        for row in rows() {
-            let _ = write!(out, ",{},{}", second[row].moved, second[row].asked);
-        }
-        out.push('\n');
-    }
-    out
+    let rows = if traces.built_in { 2 } else { traces.names.len() };
+    let names = traces.names.iter().take(rows);
+    let columns = names.flat_map(|name| [format!("{name} Moved"), format!("{name} Ask")]);
+    seconds(traces, "\nPer-Second Benchmark Cluster Data", columns, |second| {
+        let counts = second.iter().take(rows).map(|row| format!("{},{}", row.moved, row.asked));
+        counts.collect::<Vec<_>>().join(",")
+    })
 }
 
 fn command_seconds(traces: &Traces<'_>) -> String {
-    let mut out = "Per-Second Benchmark Arbitrary Commands Data\nSecond".to_owned();
-    for name in traces.names {
-        let _ = write!(
-            out,
-            ",{name} Requests,{name} Average Latency,{name} Total Bytes,{name} Total Bytes TX,\
-             {name} Total Bytes RX"
-        );
-    }
-    out.push('\n');
-    for (number, second) in traces.seconds.iter().enumerate() {
-        let _ = write!(out, "{number},");
-        for of_row in second {
-            // With a comma at the end of the line, as there.
-            let _ = write!(out, "{},", figures(of_row));
-        }
-        out.push('\n');
-    }
-    out
+    let columns = traces.names.iter().flat_map(|name| columns(name));
+    // With a comma at the end of the line, as there.
+    seconds(traces, "Per-Second Benchmark Arbitrary Commands Data", columns, |second| {
+        second.iter().map(|row| figures(row) + ",").collect()
+    })
 }
 
 /// Requests, their average latency, and bytes: all, sent, received.

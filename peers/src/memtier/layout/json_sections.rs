@@ -1,49 +1,52 @@
 //! Sections of its JSON file.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use super::distribution::distribution;
 use super::json::{Entry, Json, entry};
 use super::seconds::{SecondRow, Times};
 use super::section::Row;
 use super::table::plural;
-use super::{Lookup, Section, Style};
+use super::{Lookup, RunFigures, Section, Style};
 
 /// A section of the file, by its title.
-pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
+pub(crate) fn json_section(section: &Section, style: &Style) -> Entry {
+    let Section { title, figures } = section;
+    let cluster = figures.cluster;
     let mut percentiles = style.percentiles.clone();
     percentiles.sort_by(f64::total_cmp);
-    let mut entries = vec![entry("Runtime", runtime(section.runtime))];
-    for (at, (name, row)) in section.names.iter().zip(&section.rows).enumerate() {
-        let seconds = section.over_time.iter().map(|second| (second.index, &second.rows[at]));
+    let mut entries = vec![entry("Runtime", runtime(figures))];
+    for (at, (name, row)) in figures.names.iter().zip(&figures.rows).enumerate() {
+        let seconds = figures.over_time.iter().map(|second| (second.index, &second.rows[at]));
         let seconds = time_serie(seconds, &percentiles);
         if style.leaves_out_sets && name == "SET" {
             continue;
         }
-        let is_wait = section.built_in && name == "WAIT";
+        let is_wait = figures.built_in && name == "WAIT";
         entries.push(entry(&plural(name), row_json(row, is_wait, cluster, seconds, &percentiles)));
     }
-    if !section.lookups.is_empty() {
-        let lookups = section.lookups.iter().map(|lookup| (lookup.name.clone(), keys_json(lookup)));
+    if !figures.lookups.is_empty() {
+        let lookups = figures.lookups.iter().map(|lookup| (lookup.name.clone(), keys_json(lookup)));
         entries.push(entry("Per-Key Misses", Json::Object(lookups.collect())));
     }
-    let seconds = section.over_time.iter().map(|second| (second.index, &second.total));
+    let seconds = figures.over_time.iter().map(|second| (second.index, &second.total));
     let seconds = time_serie(seconds, &percentiles);
-    entries.push(entry("Totals", row_json(&section.totals, false, cluster, seconds, &percentiles)));
-    if !section.active.is_empty() {
+    entries.push(entry("Totals", row_json(&figures.totals, false, cluster, seconds, &percentiles)));
+    let active = figures.active();
+    if !active.is_empty() {
         let clients = |(each, all): &(u32, u32)| {
             let number = |number: u32| Json::whole(number.into());
             let both = [("Clients per thread", number(*each)), ("Total clients", number(*all))];
             Json::Object(both.map(|(key, value)| entry(key, value)).into())
         };
-        let seconds = section.active.iter().enumerate();
+        let seconds = active.iter().enumerate();
         let seconds = seconds.map(|(second, active)| (second.to_string(), clients(active)));
         entries.push(entry("Active Clients", Json::Object(seconds.collect())));
     }
-    entries.extend(section.cpu.json());
-    let [primary, replica] = section.endpoints.requests;
+    entries.extend(figures.cpu.json());
+    let [primary, replica] = figures.endpoints.requests;
     // Where replicas may answer, who did.
-    if section.endpoints.nodes[1] > 0 {
+    if figures.endpoints.nodes[1] > 0 {
         let share = primary as f64 / (primary + replica).max(1) as f64;
         entries.push(entry(
             "Read Routing",
@@ -55,7 +58,7 @@ pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> E
         ));
     }
     if style.distributions {
-        for (name, row) in section.names.iter().zip(&section.rows) {
+        for (name, row) in figures.names.iter().zip(&figures.rows) {
             let steps = distribution(&row.cells).into_iter().map(|step| {
                 Json::Object(vec![
                     entry("<=msec", Json::decimal(step.ms, 3)),
@@ -65,7 +68,7 @@ pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> E
             entries.push(entry(name, Json::Array(steps.collect())));
         }
     }
-    (section.title.clone(), Json::Object(entries))
+    (title.clone(), Json::Object(entries))
 }
 
 fn keys_json(lookup: &Lookup) -> Json {
@@ -78,16 +81,15 @@ fn keys_json(lookup: &Lookup) -> Json {
     Json::Object(members.collect())
 }
 
-fn runtime(of: Option<(SystemTime, f64, bool)>) -> Json {
-    let (start, length_s, interrupted) = of.unwrap_or((UNIX_EPOCH, 0.0, false));
-    let start_ms = start.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    let length_ms = (length_s * 1000.0).round() as u64;
+fn runtime(run: &RunFigures) -> Json {
+    let start_ms = run.started_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    let length_ms = (run.elapsed_s * 1000.0).round() as u64;
     Json::Object(vec![
         entry("Start time", Json::whole(start_ms)),
         entry("Finish time", Json::whole(start_ms + length_ms)),
         entry("Total duration", Json::whole(length_ms)),
         entry("Time unit", Json::text("MILLISECONDS")),
-        entry("Interrupted", Json::text(interrupted.to_string())),
+        entry("Interrupted", Json::text(run.interrupted.to_string())),
     ])
 }
 

@@ -33,7 +33,7 @@ pub(crate) use rows::Rows;
 pub(crate) use seconds::{Second, Seconds};
 pub(crate) use section::{RunFigures, Section, sections};
 pub(crate) use sums::Sum;
-pub(crate) use table::{Layout, write_head, write_section};
+pub(crate) use table::{write_head, write_section};
 
 use std::io::{self, Write};
 
@@ -87,7 +87,7 @@ impl Format for MemtierText {
         let figures = RunFigures::new(summary, &rows);
         write_head(&figures, out)?;
         let section = Section::of_run("ALL STATS", &figures);
-        write_section(&section, &Layout::new(&self.style, &figures), out)?;
+        write_section(&section, &self.style, out)?;
         if summary.run.repeat.is_some() {
             self.runs.push(figures);
         }
@@ -96,9 +96,7 @@ impl Format for MemtierText {
 
     fn repeats(&mut self, _repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
         let runs = std::mem::take(&mut self.runs);
-        let Some(first) = runs.first().filter(|_| runs.len() > 1) else { return Ok(()) };
-        let layout = Layout::new(&self.style, first);
-        let sections = sections(&runs, false);
-        sections.iter().try_for_each(|section| write_section(section, &layout, out))
+        let sections = if runs.len() > 1 { sections(&runs, false) } else { Vec::new() };
+        sections.iter().try_for_each(|section| write_section(section, &self.style, out))
     }
 }

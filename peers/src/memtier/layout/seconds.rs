@@ -42,14 +42,8 @@ pub(crate) struct Seconds {
     rows: Rows,
     percentiles: Vec<f64>,
     done: Vec<Second>,
-    open: OpenSecond,
-}
-
-/// The second that goes on.
-#[derive(Debug, Clone, Default)]
-struct OpenSecond {
-    index: u64,
-    rows: Vec<Sum>,
+    /// Sums of the second that goes on.
+    open: Vec<Sum>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -90,17 +84,17 @@ impl Seconds {
     pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();
         percentiles.sort_by(f64::total_cmp);
-        let open = OpenSecond { index: 0, rows: vec![Sum::default(); rows.names.len()] };
+        let open = vec![Sum::default(); rows.names.len()];
         Self { rows, percentiles, done: Vec::new(), open }
     }
 
     /// Adds what came in a part of second number `index`; parts come in order.
     pub(crate) fn add(&mut self, index: u64, tally: &Tally) {
-        while self.open.index < index {
+        while (self.done.len() as u64) < index {
             self.close();
         }
         for (command, row) in tally.commands.iter().zip(&self.rows.of) {
-            let sum = &mut self.open.rows[*row];
+            let sum = &mut self.open[*row];
             sum.count += command.ok + command.miss + command.errors;
             sum.received += command.bytes_in;
             sum.sent += command.bytes_out;
@@ -119,13 +113,12 @@ impl Seconds {
 
     fn close(&mut self) {
         let mut total = Sum::default();
-        self.open.rows.iter().for_each(|row| total.add(row));
+        self.open.iter().for_each(|row| total.add(row));
         self.done.push(Second {
-            index: self.open.index,
-            rows: self.open.rows.iter().map(|row| row.figures(&self.percentiles)).collect(),
+            index: self.done.len() as u64,
+            rows: self.open.iter().map(|row| row.figures(&self.percentiles)).collect(),
             total: total.figures(&self.percentiles),
         });
-        self.open.index += 1;
-        self.open.rows.fill(Sum::default());
+        self.open.fill(Sum::default());
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of a run by rows, and the sections that reports have of one or of several runs.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::{CommandTally, Ending, Tally};
 use report::Summary;
@@ -282,7 +282,8 @@ fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
 }
 
 impl RunFigures {
-    fn active(&self) -> Vec<(u32, u32)> {
+    /// Connections of a thread and of all that carried load in each second, where they joined it step by step.
+    pub(super) fn active(&self) -> Vec<(u32, u32)> {
         let Some(joining) = self.joining else { return Vec::new() };
         let seconds = 0..self.elapsed_s.ceil() as u64;
         let seconds = seconds.map(|second: u64| {
@@ -294,55 +295,31 @@ impl RunFigures {
     }
 }
 
-/// A part of a report: its title and its figures.
+/// A part of a report.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
     /// Heading of its table, and key in JSON.
     pub(crate) title: String,
-    /// Names of the rows.
-    pub(crate) names: Vec<String>,
-    pub(super) rows: Vec<Row>,
-    pub(super) totals: Row,
-    pub(super) lookups: Vec<Lookup>,
-    pub(super) built_in: bool,
-    /// Start, length in seconds, and whether it was interrupted; of several runs nothing.
-    pub(super) runtime: Option<(SystemTime, f64, bool)>,
-    pub(super) endpoints: Endpoints,
-    pub(super) over_time: Vec<Second>,
-    pub(super) cpu: CpuUse,
-    /// Connections of a thread and of all that carried load in each second, where they joined it step by
-    /// step.
-    pub(super) active: Vec<(u32, u32)>,
+    /// Figures of a run; of several runs, counts and latencies together, and rates on average.
+    pub(super) figures: RunFigures,
 }
 
 impl Section {
     /// Returns the section of one run.
     pub(crate) fn of_run(title: &str, run: &RunFigures) -> Self {
-        Self {
-            title: title.to_owned(),
-            names: run.names.clone(),
-            rows: run.rows.clone(),
-            totals: run.totals.clone(),
-            lookups: run.lookups.clone(),
-            built_in: run.built_in,
-            runtime: Some((run.started_at, run.elapsed_s, run.interrupted)),
-            endpoints: run.endpoints,
-            over_time: run.over_time.clone(),
-            cpu: run.cpu.clone(),
-            active: run.active(),
-        }
+        Self { title: title.to_owned(), figures: run.clone() }
     }
 
-    /// Returns the section of several runs: counts and latencies together, rates on average.
+    /// Returns the section of several runs, which have no time in common.
     fn of_all(title: String, runs: &[RunFigures]) -> Option<Self> {
         let (first, others) = runs.split_first()?;
-        let mut all = Self {
-            title,
-            runtime: None,
+        let mut all = RunFigures {
+            started_at: UNIX_EPOCH,
+            elapsed_s: 0.0,
+            interrupted: false,
             over_time: Vec::new(),
             cpu: CpuUse::default(),
-            active: Vec::new(),
-            ..Self::of_run("", first)
+            ..first.clone()
         };
         for run in others {
             all.rows.iter_mut().zip(&run.rows).for_each(|(sum, row)| sum.add(row));
@@ -353,7 +330,7 @@ impl Section {
         for row in all.rows.iter_mut().chain([&mut all.totals]) {
             row.rates = row.rates.with(Rates::default(), |rate, _| rate / runs.len() as f64);
         }
-        Some(all)
+        Some(Self { title, figures: all })
     }
 }
 

@@ -6,30 +6,6 @@ use super::distribution::{Step, distribution};
 use super::section::Row;
 use super::{RunFigures, Section, Style};
 
-/// The columns of a table.
-#[derive(Debug, Clone)]
-pub(crate) struct Layout {
-    percentiles: Vec<f64>,
-    distributions: bool,
-    cluster: bool,
-    lookups: bool,
-    name_width: usize,
-}
-
-impl Layout {
-    /// Returns the layout for a run.
-    pub(crate) fn new(style: &Style, run: &RunFigures) -> Self {
-        let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        Self {
-            percentiles: style.percentiles.clone(),
-            distributions: style.distributions,
-            cluster: run.cluster,
-            lookups: style.lookups,
-            name_width: longest.max(6) + 1,
-        }
-    }
-}
-
 /// Width of a column of rates, and of one of latencies.
 const RATE: usize = 12;
 const LATENCY: usize = 15;
@@ -54,72 +30,76 @@ pub(crate) fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()
 /// Returns the errors of the writer.
 pub(crate) fn write_section(
     section: &Section,
-    layout: &Layout,
+    style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let Section { title, figures: run } = section;
+    let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let name_width = longest.max(6) + 1;
     let mut columns: Vec<(String, usize)> = vec![("Ops/sec".into(), RATE)];
-    if section.built_in || layout.lookups {
+    if run.built_in || style.lookups {
         columns.extend([("Hits/sec".into(), RATE), ("Misses/sec".into(), RATE)]);
     }
-    if layout.cluster {
+    if run.cluster {
         columns.extend([("MOVED/sec".into(), RATE), ("ASK/sec".into(), RATE)]);
     }
     columns.push(("Avg. Latency".into(), LATENCY));
     let latency = |percentile: &f64| (format!("{} Latency", label(*percentile)), LATENCY);
-    columns.extend(layout.percentiles.iter().map(latency));
+    columns.extend(style.percentiles.iter().map(latency));
     columns.push(("KB/sec".into(), RATE));
     let widths: Vec<usize> = columns.iter().map(|(name, width)| name.len().max(*width)).collect();
-    let ruler = layout.name_width + 1 + widths.iter().map(|width| width + 1).sum::<usize>();
-    writeln!(out, "\n\n{}\n{}", section.title, "=".repeat(ruler))?;
-    write!(out, "{:<width$} ", "Type", width = layout.name_width)?;
+    let ruler = name_width + 1 + widths.iter().map(|width| width + 1).sum::<usize>();
+    writeln!(out, "\n\n{title}\n{}", "=".repeat(ruler))?;
+    write!(out, "{:<width$} ", "Type", width = name_width)?;
     for ((name, _), width) in columns.iter().zip(&widths) {
         write!(out, "{name:>width$} ")?;
     }
     writeln!(out, "\n{}", "-".repeat(ruler))?;
-    let rows = section.names.iter().map(|name| plural(name)).zip(&section.rows);
-    let totals = ("Totals".to_owned(), &section.totals);
+    let rows = run.names.iter().map(|name| plural(name)).zip(&run.rows);
+    let totals = ("Totals".to_owned(), &run.totals);
     for (name, row) in rows.chain([totals]) {
-        write!(out, "{name:<width$} ", width = layout.name_width)?;
-        for (cell, width) in cells(&name, row, section.built_in, layout).iter().zip(&widths) {
+        write!(out, "{name:<width$} ", width = name_width)?;
+        for (cell, width) in cells(&name, row, run, style).iter().zip(&widths) {
             write!(out, "{cell:>width$} ")?;
         }
         writeln!(out)?;
     }
-    if layout.distributions { write_distributions(section, out) } else { Ok(()) }
+    if style.distributions { write_distributions(run, out) } else { Ok(()) }
 }
 
-fn cells(name: &str, row: &Row, built_in: bool, layout: &Layout) -> Vec<String> {
+fn cells(name: &str, row: &Row, run: &RunFigures, style: &Style) -> Vec<String> {
     let rate = |rate: f64| format!("{rate:.2}");
+    let built_in = run.built_in;
     let is_wait = built_in && name == "Waits";
     let unless = |none: bool, value: f64| if none { NONE.to_owned() } else { rate(value) };
     let mut cells = vec![rate(row.rates.ops)];
-    if built_in || layout.lookups {
+    if built_in || style.lookups {
         // Its own rows have them, sent or not.
         let no_read =
             if built_in { name == "Sets" || is_wait } else { !row.looks && name != "Totals" };
         cells.extend([unless(no_read, row.rates.hits), unless(no_read, row.rates.misses)]);
     }
-    if layout.cluster {
+    if run.cluster {
         cells.extend([unless(is_wait, row.rates.moved), unless(is_wait, row.rates.asked)]);
     }
     // Its own rows without a sample have none; others, and all together, have zeros.
     let untimed = row.timed == 0 && built_in && name != "Totals";
     let latency = |ms: f64| if untimed { NONE.to_owned() } else { format!("{ms:.5}") };
     cells.push(latency(row.average_ms().unwrap_or_default()));
-    cells.extend(layout.percentiles.iter().map(|p| latency(row.cells.percentile_ms(*p))));
+    cells.extend(style.percentiles.iter().map(|p| latency(row.cells.percentile_ms(*p))));
     cells.push(unless(is_wait, row.rates.kilobytes()));
     cells
 }
 
-fn write_distributions(section: &Section, out: &mut dyn Write) -> io::Result<()> {
+fn write_distributions(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n\nRequest Latency Distribution")?;
     writeln!(out, "Type     <= msec         Percent\n{}", "-".repeat(72))?;
-    let last = section.names.len().saturating_sub(1);
-    for (at, (name, row)) in section.names.iter().zip(&section.rows).enumerate() {
+    let last = run.names.len().saturating_sub(1);
+    for (at, (name, row)) in run.names.iter().zip(&run.rows).enumerate() {
         for Step { ms, percent, .. } in distribution(&row.cells) {
             writeln!(out, "{name:<6} {ms:>8.3} {percent:>12.3}")?;
         }
-        if !section.built_in || at < last {
+        if !run.built_in || at < last {
             writeln!(out, "---")?;
         }
     }
@@ -194,35 +174,35 @@ mod tests {
             rates: Rates { ops: 5000.0, received: 100.0, sent: 300.0, ..Rates::default() },
             ..Row::default()
         };
-        Section {
-            title: "ALL STATS".into(),
+        let figures = RunFigures {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             rows: names
                 .iter()
                 .map(|name| if *name == "WAIT" { Row::default() } else { row.clone() })
                 .collect(),
             totals: row.clone(),
-            lookups: Vec::new(),
             built_in,
-            runtime: None,
+            lookups: Vec::new(),
+            threads: 1,
+            clients: 1,
+            requests: None,
+            seconds: None,
+            joining: None,
+            cluster: false,
             endpoints: Endpoints::default(),
+            started_at: std::time::UNIX_EPOCH,
+            elapsed_s: 0.0,
+            interrupted: false,
             over_time: Vec::new(),
             cpu: CpuUse::default(),
-            active: Vec::new(),
-        }
+            tls: None,
+        };
+        Section::of_run("ALL STATS", &figures)
     }
 
     fn written(section: &Section) -> String {
-        let longest = section.names.iter().map(String::len).max().unwrap_or(0);
-        let layout = Layout {
-            percentiles: Style::default().percentiles,
-            distributions: true,
-            cluster: false,
-            lookups: false,
-            name_width: longest.max(6) + 1,
-        };
         let mut out = Vec::new();
-        write_section(section, &layout, &mut out).unwrap();
+        write_section(section, &Style::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

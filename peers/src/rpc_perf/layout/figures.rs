@@ -36,17 +36,26 @@ impl Roles {
     }
 }
 
-/// Counts of a verb.
+/// Counts of a verb, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Replies that are no error.
     pub(crate) ok: u64,
-    /// Errors.
+    /// Error replies; among those of all, also requests that were lost with their connection.
     pub(crate) exception: u64,
     /// Lookups that found something: replies, or fields and members where a request names several.
     pub(crate) hit: u64,
     /// Lookups that found nothing, in the same unit.
     pub(crate) miss: u64,
+}
+
+impl Counts {
+    fn add(&mut self, Self { ok, exception, hit, miss }: Self) {
+        self.ok += ok;
+        self.exception += exception;
+        self.hit += hit;
+        self.miss += miss;
+    }
 }
 
 /// Figures of a span of a run.
@@ -56,16 +65,10 @@ pub(crate) struct Figures {
     pub(crate) opened: u64,
     /// Connections that ended without our doing, or to be opened again.
     pub(crate) closed: u64,
-    /// Replies that are no error.
-    pub(crate) ok: u64,
-    /// Error replies, and requests that were lost with their connection.
-    pub(crate) exception: u64,
     /// Requests whose time was over.
     pub(crate) timeout: u64,
-    /// Lookups that found something.
-    pub(crate) hit: u64,
-    /// Lookups that found nothing.
-    pub(crate) miss: u64,
+    /// Counts of all verbs.
+    pub(crate) all: Counts,
     /// Latencies of all, of `get` and of `set`; none of nothing.
     pub(crate) latency: [Option<Latency>; 3],
     /// Each verb, in the order in which it came.
@@ -82,8 +85,8 @@ impl Figures {
         let mut figures = Self {
             opened: connections.connect.count(),
             closed: connections.dropped + connections.renewed,
-            exception: connections.lost,
             timeout: connections.timed_out,
+            all: Counts { exception: connections.lost, ..Counts::default() },
             ..Self::default()
         };
         for (at, (role, own)) in roles.roles.iter().zip(&roles.commands).enumerate() {
@@ -116,33 +119,19 @@ impl Figures {
             for at in kept.into_iter().flatten() {
                 merge_latency(&mut figures.latency[at], latency);
             }
-            figures.add(role.verb, counts);
+            figures.all.add(counts);
+            merge_counts(&mut figures.verbs, role.verb, counts);
         }
         figures
     }
 
-    fn add(&mut self, verb: &'static str, counts: Counts) {
-        self.ok += counts.ok;
-        self.exception += counts.exception;
-        self.hit += counts.hit;
-        self.miss += counts.miss;
-        merge_counts(&mut self.verbs, verb, counts);
-    }
-
     /// Adds all that `other` holds.
     pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { opened, closed, ok, exception, timeout, hit, miss, latency, verbs } = other;
-        for (sum, part) in [
-            (&mut self.opened, opened),
-            (&mut self.closed, closed),
-            (&mut self.ok, ok),
-            (&mut self.exception, exception),
-            (&mut self.timeout, timeout),
-            (&mut self.hit, hit),
-            (&mut self.miss, miss),
-        ] {
-            *sum += part;
-        }
+        let Self { opened, closed, timeout, all, latency, verbs } = other;
+        self.opened += opened;
+        self.closed += closed;
+        self.timeout += timeout;
+        self.all.add(*all);
         for (into, from) in self.latency.iter_mut().zip(latency) {
             from.iter().for_each(|from| merge_latency(into, from));
         }
@@ -151,7 +140,7 @@ impl Figures {
 
     /// Requests that ended, one way or the other.
     pub(crate) fn requests(&self) -> u64 {
-        self.ok + self.exception + self.timeout
+        self.all.ok + self.all.exception + self.timeout
     }
 }
 
@@ -163,11 +152,8 @@ fn merge_latency(into: &mut Option<Latency>, from: &Latency) {
 }
 
 fn merge_counts(verbs: &mut Vec<(&'static str, Counts)>, verb: &'static str, counts: Counts) {
-    let Some((_, known)) = verbs.iter_mut().find(|(known, _)| *known == verb) else {
-        return verbs.push((verb, counts));
-    };
-    known.ok += counts.ok;
-    known.exception += counts.exception;
-    known.hit += counts.hit;
-    known.miss += counts.miss;
+    match verbs.iter_mut().find(|(known, _)| *known == verb) {
+        Some((_, known)) => known.add(counts),
+        None => verbs.push((verb, counts)),
+    }
 }

@@ -1,31 +1,17 @@
-//! Metrics by their names: a line of the metrics file, and the pages of the admin port. The binary form of the
-//! file is in [`packed`](super::packed).
+//! Metrics by their names, and the pages of the admin port.
 
-use std::time::{Duration, SystemTime};
+use std::collections::BTreeMap;
 
 use measure::Latency;
 use report::exposition::Exposition;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use super::Figures;
 use super::window::PERCENTILES;
-use super::{Figures, buckets};
 
 /// The histograms, in the order of [`Figures::latency`].
 pub(super) const HISTOGRAMS: [&str; 3] =
     ["response_latency", "kvget_response_latency", "kvset_response_latency"];
-
-/// Metadata of every histogram.
-pub(super) const SHAPE: [(&str, u32); 2] =
-    [("grouping_power", buckets::GROUPING_POWER), ("max_value_power", buckets::MAX_VALUE_POWER)];
-
-/// Metadata of every line of the metrics file. `every`: the time between two lines.
-pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
-    [
-        ("source", "rpc-perf".to_owned()),
-        ("version", concat!("keystorm ", env!("CARGO_PKG_VERSION")).to_owned()),
-        ("sampling_interval_ms", every.as_millis().to_string()),
-    ]
-}
 
 /// State of a run.
 #[derive(Debug, Clone, Default)]
@@ -63,14 +49,14 @@ impl<'s> Metrics<'s> {
             ("client/request/ok", requests),
             ("client/request/unsupported", 0),
             ("client/request/dropped", 0),
-            ("client/response/ok", total.ok),
-            ("client/response/exception", total.exception),
+            ("client/response/ok", total.all.ok),
+            ("client/response/exception", total.all.exception),
             ("client/response/timeout", total.timeout),
             ("client/response/ratelimited", 0),
             ("client/response/backend_timeout", 0),
             ("client/response/invalid", 0),
-            ("client/response/hit", total.hit),
-            ("client/response/miss", total.miss),
+            ("client/response/hit", total.all.hit),
+            ("client/response/miss", total.all.miss),
         ]
         .map(|(name, count)| (name.to_owned(), count))
         .to_vec();
@@ -92,40 +78,13 @@ impl<'s> Metrics<'s> {
         Self { snapshot, counters, gauges }
     }
 
-    /// A line of the metrics file; cumulative. `every` is how long it is between two.
-    pub(crate) fn line(&self, at: SystemTime, every: Duration, sparse: bool) -> String {
-        let named =
-            |name: &str, value: Value| json!({"name": name, "value": value, "metadata": {}});
-        let counters = self.counters.iter().map(|(name, count)| named(name, json!(count)));
-        let gauges = self.gauges.iter().map(|(name, value)| named(name, json!(value)));
-        let latencies = self.snapshot.total.latency.iter().map(Option::as_ref);
-        let histograms = HISTOGRAMS.iter().zip(latencies).map(|(name, latency)| {
-            let value = histogram(latency, sparse);
-            let metadata = object(SHAPE.map(|(name, value)| (name, json!(value.to_string()))));
-            json!({"name": name, "value": value, "metadata": metadata})
-        });
-        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let line = json!({
-            "systemtime": {
-                "secs_since_epoch": since.as_secs(),
-                "nanos_since_epoch": since.subsec_nanos(),
-            },
-            "metadata": object(about(every).map(|(name, value)| (name, json!(value)))),
-            "counters": counters.collect::<Vec<_>>(),
-            "gauges": gauges.collect::<Vec<_>>(),
-            "histograms": histograms.collect::<Vec<_>>(),
-        });
-        format!("{line}\n")
-    }
-
-    /// Every figure of `/vars` with its name, sorted.
-    fn vars(&self) -> Vec<(String, u64)> {
-        let mut all = self.counters.clone();
+    /// Every figure of `/vars` with its name.
+    fn vars(&self) -> BTreeMap<String, u64> {
+        let mut all: BTreeMap<String, u64> = self.counters.iter().cloned().collect();
         all.extend(self.gauges.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         for (name, latency) in HISTOGRAMS.iter().zip(&self.snapshot.window.latency) {
             all.extend(percentiles(latency.as_ref()).map(|(p, _, ns)| (format!("{name}/{p}"), ns)));
         }
-        all.sort();
         all
     }
 
@@ -137,11 +96,7 @@ impl<'s> Metrics<'s> {
 
     /// The page `/vars.json`.
     pub(crate) fn json(&self) -> String {
-        let mut vars = Map::new();
-        for (name, value) in self.vars() {
-            vars.insert(name, json!(value));
-        }
-        Value::Object(vars).to_string() + "\n"
+        json!(self.vars()).to_string() + "\n"
     }
 
     /// The page `/metrics`, in the text format of Prometheus.
@@ -171,31 +126,14 @@ fn percentiles(latency: Option<&Latency>) -> impl Iterator<Item = (&'static str,
         .filter_map(move |(name, quantile)| Some((name, quantile, latency?.quantile_ns(quantile)?)))
 }
 
-/// An object of these, put in one by one: collecting them would bring a sort of their own for each.
-fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
-    let mut object = Map::new();
-    for (name, value) in pairs {
-        object.insert(name.to_owned(), value);
-    }
-    Value::Object(object)
-}
-
-fn histogram(latency: Option<&Latency>, sparse: bool) -> Value {
-    let mut value = Map::new();
-    value.insert("config".to_owned(), object(SHAPE.map(|(name, value)| (name, json!(value)))));
-    if sparse {
-        let (index, count): (Vec<usize>, Vec<u64>) = buckets::held(latency).into_iter().unzip();
-        value.insert("index".to_owned(), json!(index));
-        value.insert("count".to_owned(), json!(count));
-    } else {
-        value.insert("buckets".to_owned(), json!(buckets::all(latency)));
-    }
-    Value::Object(value)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use serde_json::Value;
+
     use super::super::figures::Counts;
+    use super::super::line::Line;
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     pub(in crate::rpc_perf::layout) fn snapshot() -> Snapshot {
@@ -203,8 +141,7 @@ pub(super) mod tests {
         latency.record_n(1000, 5);
         let counts = Counts { ok: 5, exception: 1, hit: 4, miss: 1 };
         let figures = Figures {
-            ok: 5,
-            exception: 1,
+            all: counts,
             latency: [Some(latency.clone()), Some(latency), None],
             verbs: vec![("get", counts)],
             ..Figures::default()
@@ -217,9 +154,10 @@ pub(super) mod tests {
         let snapshot = snapshot();
         for sparse in [false, true] {
             let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1500);
-            let text = Metrics::new(&snapshot).line(at, Duration::from_secs(1), sparse);
-            assert_eq!(text.matches('\n').count(), 1);
-            let line: Value = serde_json::from_str(&text).unwrap();
+            let metrics = Metrics::new(&snapshot);
+            let text = Line::new(&metrics, at, Duration::from_secs(1), sparse).json().unwrap();
+            assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let line: Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(line["systemtime"]["nanos_since_epoch"], 500_000_000);
             let named = |kind: &str, name: &str| {
                 let all = line[kind].as_array().unwrap().iter();

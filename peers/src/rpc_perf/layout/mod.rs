@@ -5,10 +5,11 @@
 
 mod buckets;
 mod figures;
+mod line;
 mod metrics;
-mod packed;
 mod window;
 
 pub(crate) use figures::{Figures, Role, Roles};
+pub(crate) use line::Line;
 pub(crate) use metrics::{Metrics, Snapshot};
 pub(crate) use window::{Window, stamped};

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use measure::Latency;
 
 use super::Figures;
+use super::figures::Counts;
 
 /// Content of a window.
 #[derive(Debug)]
@@ -35,8 +36,8 @@ pub(super) const PERCENTILES: [(&str, f64); 8] = [
 impl Window<'_> {
     /// Formats the window, line by line.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let Figures { opened, closed, ok, exception, timeout, hit, miss, latency, .. } =
-            self.figures;
+        let Figures { opened, closed, timeout, all, latency, .. } = self.figures;
+        let Counts { ok, exception, hit, miss } = all;
         let rate = |count: u64| count as f64 / self.seconds;
         let requests = self.figures.requests();
         vec![
@@ -137,11 +138,8 @@ Client Time-to-First-Byte (us):";
         let figures = Figures {
             opened: 1,
             closed: 3,
-            ok: 4,
-            exception: 1,
             timeout: 3,
-            hit: 3,
-            miss: 1,
+            all: Counts { ok: 4, exception: 1, hit: 3, miss: 1 },
             latency: [Some(get.clone()), Some(get), None],
             verbs: Vec::new(),
         };
