@@ -43,19 +43,13 @@ pub(super) struct Arguments {
     pub(super) shown: String,
 }
 
-/// The command line, or a word that asks for help.
-pub(super) enum CommandLine {
-    Arguments(Box<Arguments>),
-    Help,
-}
-
-impl CommandLine {
-    /// Reads the words behind the program's name.
-    pub(super) fn new(args: Vec<OsString>) -> Result<Self, String> {
+impl Arguments {
+    /// Reads the words behind the program's name; `None` if they ask for help.
+    pub(super) fn read(args: Vec<OsString>) -> Result<Option<Self>, String> {
         let words: Result<Vec<String>, _> = args.into_iter().map(OsString::into_string).collect();
         let words = words.map_err(|word| format!("{}: not UTF-8", word.to_string_lossy()))?;
         if words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h") {
-            return Ok(Self::Help);
+            return Ok(None);
         }
         let shown = shown(&words);
         let mut words = words.into_iter();
@@ -106,7 +100,7 @@ impl CommandLine {
         }
         let mut properties = of_files;
         properties.overlay(&typed);
-        Ok(Self::Arguments(Box::new(Arguments {
+        Ok(Some(Self {
             phase,
             binding,
             properties,
@@ -116,7 +110,7 @@ impl CommandLine {
             verdict,
             for_java,
             shown,
-        })))
+        }))
     }
 }
 
@@ -195,10 +189,7 @@ mod tests {
 
     fn read(line: &str) -> Result<Arguments, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        match CommandLine::new(words)? {
-            CommandLine::Arguments(arguments) => Ok(*arguments),
-            CommandLine::Help => Err("help".to_owned()),
-        }
+        Arguments::read(words)?.ok_or_else(|| "help".to_owned())
     }
 
     #[test]

@@ -25,12 +25,6 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("measurement.trackjvm", "keystorm does not run on Java"),
 ];
 
-/// Properties that are not carried out, and why.
-const REFUSED: &[(&str, &str)] = &[(
-    "memcached.failureMode",
-    "no server takes over the keys of another, and a lost connection ends the run",
-)];
-
 /// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
 const OURS: [&str; 13] = [
     "redis",
@@ -69,8 +63,11 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
             lines.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
             continue;
         }
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            return Err(format!("{name}: {why}; remove it"));
+        if name == "memcached.failureMode" {
+            return Err(format!(
+                "{name}: no server takes over the keys of another, and a lost connection ends the \
+                 run; remove it"
+            ));
         }
         let word = name.split_once('.').map(|(word, _)| word);
         if word.is_some_and(|word| !OURS.contains(&word)) {

@@ -28,7 +28,7 @@ use cli::job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 use report::Persona;
 
-use arguments::CommandLine;
+use arguments::Arguments;
 
 /// Differences from keystorm under this name.
 const PERSONA: Persona = Persona { mentions_shortfall: true, ..Persona::of_tool("ycsb") };
@@ -50,9 +50,8 @@ impl FrontEnd for YcsbFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let arguments = match CommandLine::new(args).map_err(UsageError)? {
-            CommandLine::Help => return Ok(Intent::Say(HELP.to_owned())),
-            CommandLine::Arguments(arguments) => arguments,
+        let Some(arguments) = Arguments::read(args).map_err(UsageError)? else {
+            return Ok(Intent::Say(HELP.to_owned()));
         };
         let job = plans::job(&arguments)?;
         if arguments.as_keystorm {
@@ -66,27 +65,7 @@ impl FrontEnd for YcsbFront {
     }
 }
 
-const HELP: &str = "Usage: ycsb load|run redis|memcached [OPTIONS]
-
-  -P FILE         read properties from a file; workloads/workloada to workloadf need none
-  -p NAME=VALUE   set a property
-  -threads N      connections, each with one operation at a time
-  -target N       operations per second, on a schedule that slow replies do not delay
-  -s              print the progress to standard error every ten seconds
-  -l TEXT         prefix of those lines
-  -db CLASS       site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient
-  --print-plan    print the plan as JSON instead of running it
-  --as keystorm   print the equivalent keystorm command line
-  --ks-verdict stderr|off|FILE
-                  where to write what limited the run
-  --ks-OPTION     a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
-
-Examples:
-         ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1
-         ycsb run redis -P workloads/workloada -p redis.host=127.0.0.1 -threads 8 -target 5000 -s
-
-docs/ycsb.md lists the differences from YCSB.
-";
+const HELP: &str = include_str!("help.txt");
 
 #[cfg(test)]
 mod golden {

@@ -18,6 +18,7 @@ use super::properties::Properties;
 use super::redis::{INSERTED, KEY};
 use super::workload::{CoreWorkload, Kind};
 use super::{PERSONA, known, memcached, redis, results};
+use crate::ycsb::layout::{OtherFigures, logged};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -235,10 +236,9 @@ fn sent(arguments: &Arguments, workload: &CoreWorkload, spec: &mut LoadSpec) -> 
         ..Peer::default()
     };
     spec.peer = Some(peer.clone());
-    if results::kind(&arguments.properties)?.is_raw() {
+    if results::kind(&arguments.properties)?.has(OtherFigures::Raw) {
         let plans = spec.plans(&mut Vec::new()).map_err(|error| error.to_string())?;
-        peer.options.logged =
-            plans.iter().flat_map(|plan| crate::ycsb::layout::logged(plan)).collect();
+        peer.options.logged = plans.iter().flat_map(|plan| logged(plan)).collect();
         spec.peer = Some(peer);
     }
     Ok(())

@@ -9,7 +9,7 @@ use runner::INTERVAL_NS;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
-use crate::ycsb::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, YcsbOptions};
+use crate::ycsb::layout::{ByStatus, Exporter, Interval, Kind, OtherFigures, Series, YcsbOptions};
 
 /// The outputs that a command line asks for.
 #[derive(Debug, Clone)]
@@ -21,18 +21,9 @@ pub(super) struct Reports {
     /// Prefix of the names of logs of histograms, if any are kept.
     pub(super) logs: Option<String>,
     /// Averages over time, for reports that show them.
-    pub(super) series: Option<IntervalAverages>,
+    pub(super) series: Option<Arc<Mutex<Series>>>,
     /// Destination of each operation's line, for raw reports.
     pub(super) raw: Option<RawOutput>,
-}
-
-/// Averages over time.
-#[derive(Debug, Clone)]
-pub(super) struct IntervalAverages {
-    /// Milliseconds of each.
-    pub(super) granularity_ms: u64,
-    /// Averages of the run that goes on or has just ended.
-    pub(super) seen: Arc<Mutex<Series>>,
 }
 
 /// Lines that tell how far a run is.
@@ -43,11 +34,6 @@ pub(super) struct StatusLines {
     /// Start of each line.
     pub(super) label: String,
 }
-
-/// Percentiles of the report where none are given.
-const PERCENTILES: &str = "95,99";
-/// Milliseconds of latency that have buckets of their own by default.
-const BUCKETS: usize = 1000;
 
 /// Completes a job. `warning` is YCSB's about threads, `remarks` are about properties.
 pub(super) fn complete(
@@ -79,7 +65,7 @@ pub(super) fn complete(
     let every_s = properties.at_least_0("status.interval", 10)?;
     let status = StatusLines { every_s, label: properties.text("label", "").to_owned() };
     let options = options(properties, &mut job.notes)?;
-    if options.kind.is_raw() && job.several.is_some() {
+    if options.kind.has(OtherFigures::Raw) && job.several.is_some() {
         return Err(format!(
             "--ks-on with measurementtype={}: clients tell what they counted, not each operation; \
              remove one of the two",
@@ -92,7 +78,7 @@ pub(super) fn complete(
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
         series: over_time(properties, options.kind)?,
-        raw: options.kind.is_raw().then(|| RawOutput::from_properties(properties)),
+        raw: options.kind.has(OtherFigures::Raw).then(|| RawOutput::from_properties(properties)),
         options,
     }));
     job.output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -100,9 +86,9 @@ pub(super) fn complete(
 }
 
 /// Averages over time, if that is what is measured.
-fn over_time(properties: &Properties, kind: Kind) -> Result<Option<IntervalAverages>, String> {
+fn over_time(properties: &Properties, kind: Kind) -> Result<Option<Arc<Mutex<Series>>>, String> {
     const FIGURES_COME_EVERY_MS: u64 = INTERVAL_NS / 1_000_000;
-    if kind != Kind::TimeSeries {
+    if !kind.has(OtherFigures::TimeSeries) {
         return Ok(None);
     }
     let granularity_ms = properties.number("timeseries.granularity", 1000u64)?;
@@ -112,8 +98,7 @@ fn over_time(properties: &Properties, kind: Kind) -> Result<Option<IntervalAvera
              {FIGURES_COME_EVERY_MS} ms"
         ));
     }
-    let seen = Arc::new(Mutex::new(Series::new(granularity_ms)));
-    Ok(Some(IntervalAverages { granularity_ms, seen }))
+    Ok(Some(Arc::new(Mutex::new(Series::new(granularity_ms)))))
 }
 
 fn dbwrapper(properties: &Properties) -> String {
@@ -132,19 +117,12 @@ fn statuses(properties: &Properties) -> Vec<String> {
 
 /// Returns the kind of figures about latencies.
 pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
-    Ok(match properties.text("measurementtype", "hdrhistogram") {
-        "hdrhistogram" => Kind::Hdr,
-        "histogram" => Kind::Buckets,
-        "hdrhistogram+histogram" => Kind::HdrAndBuckets,
-        "hdrhistogram+raw" => Kind::HdrAndRaw,
-        "raw" => Kind::Raw,
-        "timeseries" => Kind::TimeSeries,
-        other => {
-            return Err(format!(
-                "measurementtype={other}: expected hdrhistogram, histogram, \
-                 hdrhistogram+histogram, hdrhistogram+raw, raw or timeseries"
-            ));
-        }
+    let name = properties.text("measurementtype", "hdrhistogram");
+    Kind::named(name).ok_or_else(|| {
+        format!(
+            "measurementtype={name}: expected hdrhistogram, histogram, hdrhistogram+histogram, \
+             hdrhistogram+raw, raw or timeseries"
+        )
     })
 }
 
@@ -171,21 +149,22 @@ fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptio
             return Err(format!("measurement.interval={other}: expected op, intended or both"));
         }
     };
-    let read =
-        |text: &str| text.split(',').map(str::parse).collect::<Result<Vec<Percentile>, String>>();
-    let given = properties.text("hdrhistogram.percentiles", PERCENTILES);
-    let percentiles = read(given).or_else(|_| {
-        notes.push(format!(
-            "[WARN] Couldn't read hdrhistogram.percentiles value: '{given}', the default of \
-             '{PERCENTILES}' will be used."
-        ));
-        read(PERCENTILES)
-    });
+    let defaults = YcsbOptions::default();
+    let mut percentiles = defaults.percentiles;
+    if let Some(given) = properties.get("hdrhistogram.percentiles") {
+        match given.split(',').map(str::parse).collect::<Result<_, String>>() {
+            Ok(given) => percentiles = given,
+            Err(_) => notes.push(format!(
+                "[WARN] Couldn't read hdrhistogram.percentiles value: '{given}', the default of \
+                 '95,99' will be used."
+            )),
+        }
+    }
     // Otherwise it is not read.
-    let buckets = match kind {
-        Kind::Buckets | Kind::HdrAndBuckets => properties.number("histogram.buckets", BUCKETS)?,
-        Kind::Hdr | Kind::HdrAndRaw | Kind::Raw | Kind::TimeSeries => BUCKETS,
-    };
+    let mut buckets = defaults.buckets;
+    if kind.has(OtherFigures::Buckets) {
+        buckets = properties.number("histogram.buckets", buckets)?;
+    }
     if !(1..=1_000_000).contains(&buckets) {
         return Err(format!("histogram.buckets={buckets}: must be from 1 to 1000000"));
     }
@@ -199,7 +178,7 @@ fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptio
         exporter,
         kind,
         interval,
-        percentiles: percentiles.map_err(|why| format!("hdrhistogram.percentiles: {why}"))?,
+        percentiles,
         verbose: properties.flag("measurement.histogram.verbose", false),
         buckets,
         no_summary: properties.flag("measurement.raw.no_summary", false),

@@ -15,16 +15,14 @@ use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use super::raw::RawOutput;
-use super::results::{IntervalAverages, Reports};
-use crate::ycsb::layout::{
-    HdrFiles, Section, Series, StatusLine, Ycsb, YcsbOptions, sections, status_line,
-};
+use super::results::Reports;
+use crate::ycsb::layout::{HdrFiles, Section, StatusLine, Ycsb, sections, status_line};
 
 impl ToolOutput for Reports {
     fn format(&self) -> Box<dyn Format> {
         let report = Ycsb::new(self.options.clone());
         match &self.series {
-            Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
+            Some(series) => Box::new(report.over_time(Arc::clone(series))),
             None => Box::new(report),
         }
     }
@@ -79,8 +77,7 @@ impl<'p> Status<'p> {
     /// Ends what is since the last line: tells it and logs it.
     fn turn(&mut self, now_ns: u64, connections: u64) {
         let options = &self.output.options;
-        let sections =
-            sections(self.plan, &self.recent, connections, options.interval, &options.by_status);
+        let sections = sections(self.plan, &self.recent, connections, options);
         if self.output.logs.is_some() {
             let from = Duration::from_nanos(self.reported_ns);
             let length = Duration::from_nanos(now_ns.saturating_sub(self.reported_ns));
@@ -116,10 +113,9 @@ impl<'p> Status<'p> {
 
     /// Adds an interval to the averages over time.
     fn note(&self, tally: &Tally, connections: u64, from_ns: u64) {
-        let Some(IntervalAverages { seen, .. }) = &self.output.series else { return };
-        let YcsbOptions { interval, by_status, .. } = &self.output.options;
-        let sections = sections(self.plan, tally, connections, *interval, by_status);
-        seen.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
+        let Some(series) = &self.output.series else { return };
+        let sections = sections(self.plan, tally, connections, &self.output.options);
+        series.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
     }
 
     /// Remaining seconds at the mean rate so far.
@@ -149,8 +145,8 @@ impl Observer for Status<'_> {
 impl RunMonitor for Status<'_> {
     /// Begins with the line at 0 seconds, if lines are wanted.
     fn begin(&mut self) -> Result<()> {
-        if let Some(IntervalAverages { granularity_ms, seen }) = &self.output.series {
-            *seen.lock().unwrap_or_else(PoisonError::into_inner) = Series::new(*granularity_ms);
+        if let Some(series) = &self.output.series {
+            series.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         self.output.raw.as_ref().map_or(Ok(()), RawOutput::check)?;
         self.say(&[], 0);
@@ -166,11 +162,10 @@ impl RunMonitor for Status<'_> {
         self.note(&self.recent, connections, elapsed_ns);
         if self.logged != self.operations {
             // Several clients tell of their last second with their results: a line of the whole run.
-            let YcsbOptions { interval, by_status, kind, .. } = &self.output.options;
-            let total = &run.measurement.total;
-            let whole = sections(self.plan, total, connections, *interval, by_status);
+            let (options, total) = (&self.output.options, &run.measurement.total);
+            let whole = sections(self.plan, total, connections, options);
             self.logs = HdrFiles::default();
-            self.logs.add(&whole, *kind, Duration::ZERO, Duration::from_nanos(elapsed_ns));
+            self.logs.add(&whole, options.kind, Duration::ZERO, Duration::from_nanos(elapsed_ns));
         }
         let raw = self.output.raw.as_ref().map(|raw| raw.write(run, &self.output.options));
         let is_whole = raw.transpose()?.unwrap_or(true);

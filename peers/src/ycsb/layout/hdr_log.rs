@@ -116,9 +116,10 @@ mod tests {
             latency.record_n(ns, 2);
         }
         let sections = [Section { name: "READ".into(), latency, returned: None }];
+        let kind = |name: &str| Kind::named(name).unwrap();
         let mut files = HdrFiles::default();
-        files.add(&sections, Kind::Raw, Duration::ZERO, Duration::from_secs(1));
-        files.add(&sections, Kind::Hdr, Duration::from_secs(1), Duration::from_secs(2));
+        files.add(&sections, kind("raw"), Duration::ZERO, Duration::from_secs(1));
+        files.add(&sections, kind("hdrhistogram"), Duration::from_secs(1), Duration::from_secs(2));
         let files = files.files(SystemTime::UNIX_EPOCH).unwrap();
         let [(name, log)] = &files[..] else { panic!("{files:?}") };
         assert_eq!(*name, "READ");

@@ -21,7 +21,7 @@ use figures::{Figure, Figures, Value};
 
 pub(crate) use hdr_log::HdrFiles;
 pub(crate) use named::logged;
-pub(crate) use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+pub(crate) use options::{ByStatus, Exporter, Interval, Kind, OtherFigures, YcsbOptions};
 pub(crate) use raw::RawLog;
 pub(crate) use sections::{Section, sections};
 pub(crate) use series::Series;
@@ -43,7 +43,7 @@ impl Ycsb {
         Self { options, series: None, written: false }
     }
 
-    /// Adds the series for [`Kind::TimeSeries`]: it must be complete before the report is written.
+    /// Adds the series for [`OtherFigures::TimeSeries`]: it must be complete before the report is written.
     pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
         Self { series: Some(series), ..self }
     }
@@ -57,20 +57,10 @@ impl Ycsb {
         let first = !std::mem::replace(&mut self.written, true);
         let before = match self.options.exporter {
             Exporter::Text => return writeln!(out, "[{name}], {measure}, {number}"),
-            Exporter::Json => {
-                if first {
-                    ""
-                } else {
-                    " "
-                }
-            }
-            Exporter::JsonArray => {
-                if first {
-                    "[ "
-                } else {
-                    ", "
-                }
-            }
+            Exporter::Json if first => "",
+            Exporter::Json => " ",
+            Exporter::JsonArray if first => "[ ",
+            Exporter::JsonArray => ", ",
         };
         // JSON has no such numbers.
         let is_number = !number.starts_with(['N', 'I']);
@@ -94,13 +84,11 @@ fn section_figures(section: &Section, options: &YcsbOptions, raw: &RawLog<'_>) -
     // Return counts are printed once.
     let rest = if first.is_none() { *returned } else { None };
     let mut all = first.map_or(Vec::new(), |name| figures::hdr(&name, latency, *returned, options));
-    let Some(name) = options.kind.other_name(name) else { return all };
-    all.extend(match options.kind {
-        Kind::Hdr | Kind::Buckets | Kind::HdrAndBuckets => {
-            figures::buckets(&name, latency, rest, options)
-        }
-        Kind::Raw | Kind::HdrAndRaw => raw.figures(section, &name, rest),
-        Kind::TimeSeries => {
+    let Some((name, other)) = options.kind.other(name) else { return all };
+    all.extend(match other {
+        OtherFigures::Buckets => figures::buckets(&name, latency, rest, options),
+        OtherFigures::Raw => raw.figures(section, &name, rest),
+        OtherFigures::TimeSeries => {
             let mut figures = Figures::counted(&name, latency);
             figures.extremes(latency);
             figures.returned(rest);

@@ -2,15 +2,6 @@
 
 use workload::{CommandSpec, LogSubject, PlanParts};
 
-/// Source of the figures of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A command, by its place in the sequence.
-    Command(usize),
-    /// An operation, by its place in the mix.
-    Operation(usize),
-}
-
 /// Meaning of misses. Latencies of failures are kept separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misses {
@@ -24,7 +15,7 @@ pub(super) enum Misses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedSource {
     pub(super) name: String,
-    pub(super) source: Source,
+    pub(super) source: LogSubject,
     pub(super) misses: Misses,
 }
 
@@ -34,7 +25,7 @@ pub(super) fn named(plan: &PlanParts) -> Vec<NamedSource> {
     let Some(mix) = &plan.mix else {
         let commands = plan.sequence.iter().enumerate();
         let command = |(at, spec): (usize, &CommandSpec)| {
-            one(&spec.name(), Source::Command(at), Misses::Succeed)
+            one(&spec.name(), LogSubject::Command(at as u32), Misses::Succeed)
         };
         return commands.map(command).collect();
     };
@@ -52,13 +43,13 @@ pub(super) fn named(plan: &PlanParts) -> Vec<NamedSource> {
         let first = span.start;
         // An operation of one command is counted with that command.
         let whole = match span.len() {
-            1 => Source::Command(first),
-            _ => Source::Operation(at),
+            1 => LogSubject::Command(first as u32),
+            _ => LogSubject::Operation(at as u32),
         };
         match operation.name.as_str() {
             name @ "READ-MODIFY-WRITE" if span.len() == 2 => {
-                all.push(one("READ", Source::Command(first), of_read(first)));
-                all.push(one("UPDATE", Source::Command(first + 1), of_write));
+                all.push(one("READ", LogSubject::Command(first as u32), of_read(first)));
+                all.push(one("UPDATE", LogSubject::Command(first as u32 + 1), of_write));
                 all.push(one(name, whole, Misses::AllSucceed));
             }
             name => {
@@ -76,9 +67,5 @@ pub(super) fn named(plan: &PlanParts) -> Vec<NamedSource> {
 
 /// The commands and operations that need a log of every request.
 pub(crate) fn logged(plan: &PlanParts) -> Vec<LogSubject> {
-    let of = |named: &NamedSource| match named.source {
-        Source::Command(at) => LogSubject::Command(at as u32),
-        Source::Operation(at) => LogSubject::Operation(at as u32),
-    };
-    named(plan).iter().map(of).collect()
+    named(plan).into_iter().map(|named| named.source).collect()
 }

@@ -16,9 +16,9 @@ pub(crate) struct YcsbOptions {
     pub(crate) percentiles: Vec<Percentile>,
     /// Set if every recorded value is listed with its count.
     pub(crate) verbose: bool,
-    /// Buckets of a millisecond of [`Kind::Buckets`].
+    /// Buckets of a millisecond of [`OtherFigures::Buckets`].
     pub(crate) buckets: usize,
-    /// Set if [`Kind::RawLog`] reports only the number of operations.
+    /// Set if [`OtherFigures::Raw`] reports only the number of operations.
     pub(crate) no_summary: bool,
     /// Failed operations that get a section for each cause.
     pub(crate) by_status: ByStatus,
@@ -37,46 +37,57 @@ pub(crate) enum Exporter {
 }
 
 /// Kind of figures about latencies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A histogram of microseconds.
-    #[default]
-    Hdr,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    name: &'static str,
+    /// Start of the names of sections that are histograms of microseconds, if there are any.
+    hdr: Option<&'static str>,
+    /// Start of the names of other sections, and their figures, if there are any.
+    other: Option<(&'static str, OtherFigures)>,
+}
+
+/// Figures that are no histogram of microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtherFigures {
     /// Buckets of a millisecond.
     Buckets,
-    /// Both.
-    HdrAndBuckets,
     /// Averages over time.
     TimeSeries,
     /// Every operation by itself.
     Raw,
-    /// The first, and the one before.
-    HdrAndRaw,
 }
 
+use OtherFigures::{Buckets, Raw, TimeSeries};
+
 impl Kind {
-    /// Returns whether every operation has its own line.
-    pub(crate) fn is_raw(self) -> bool {
-        matches!(self, Self::Raw | Self::HdrAndRaw)
+    const HDR: Self = Self { name: "hdrhistogram", hdr: Some(""), other: None };
+    const ALL: [Self; 6] = [
+        Self::HDR,
+        Self { name: "histogram", hdr: None, other: Some(("", Buckets)) },
+        Self { name: "hdrhistogram+histogram", hdr: Some("Hdr"), other: Some(("Bucket", Buckets)) },
+        Self { name: "hdrhistogram+raw", hdr: Some("Hdr"), other: Some(("Raw", Raw)) },
+        Self { name: "raw", hdr: None, other: Some(("", Raw)) },
+        Self { name: "timeseries", hdr: None, other: Some(("", TimeSeries)) },
+    ];
+
+    /// The kind of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name == name)
+    }
+
+    /// Returns whether these other figures are reported.
+    pub(crate) fn has(self, figures: OtherFigures) -> bool {
+        self.other.is_some_and(|(_, other)| other == figures)
     }
 
     /// Name of a section's histogram of microseconds, if there is one.
     pub(super) fn hdr_name(self, section: &str) -> Option<String> {
-        match self {
-            Self::Hdr => Some(section.to_owned()),
-            Self::HdrAndBuckets | Self::HdrAndRaw => Some(format!("Hdr{section}")),
-            Self::Buckets | Self::TimeSeries | Self::Raw => None,
-        }
+        self.hdr.map(|start| format!("{start}{section}"))
     }
 
-    /// Name of a section's other figures, if there are any.
-    pub(super) fn other_name(self, section: &str) -> Option<String> {
-        match self {
-            Self::Hdr => None,
-            Self::HdrAndBuckets => Some(format!("Bucket{section}")),
-            Self::HdrAndRaw => Some(format!("Raw{section}")),
-            Self::Buckets | Self::TimeSeries | Self::Raw => Some(section.to_owned()),
-        }
+    /// Name of a section's other figures, and what they are, if there are any.
+    pub(super) fn other(self, section: &str) -> Option<(String, OtherFigures)> {
+        self.other.map(|(start, figures)| (format!("{start}{section}"), figures))
     }
 }
 
@@ -147,7 +158,7 @@ impl Default for YcsbOptions {
     fn default() -> Self {
         Self {
             exporter: Exporter::default(),
-            kind: Kind::default(),
+            kind: Kind::HDR,
             interval: Interval::default(),
             percentiles: [95, 99]
                 .map(|value: u8| Percentile { value: f64::from(value), text: value.to_string() })

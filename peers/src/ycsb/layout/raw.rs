@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use measure::{Entries, LogEntry, LoggedOutcome};
 use report::{Run, escape};
+use workload::LogSubject;
 
 use super::figures::{Figure, Figures};
-use super::named::{Misses, NamedSource, Source, named};
+use super::named::{Misses, NamedSource, named};
 use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, ReturnCounts, Section, VERIFY, sections};
 
@@ -40,7 +41,7 @@ impl<'r> RawLog<'r> {
         let started_at = self.run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
         let started_at = started_at.unwrap_or_default();
         for Section { name, .. } in self.sections() {
-            let Some(shown) = self.options.kind.other_name(&name) else { continue };
+            let Some((shown, _)) = self.options.kind.other(&name) else { continue };
             writeln!(out, "{shown} latency raw data: op, timestamp(ms), latency(us)")?;
             for (done_us, took_us) in self.lines(&name) {
                 let done_ms = (started_at + Duration::from_micros(done_us)).as_millis();
@@ -55,7 +56,7 @@ impl<'r> RawLog<'r> {
         let Self { run, options } = *self;
         let connections = u64::from(run.plan.own_connections());
         let total = &run.measurement.total;
-        sections(&run.plan, total, connections, options.interval, &options.by_status)
+        sections(&run.plan, total, connections, options)
     }
 
     /// Operations that there was no room for.
@@ -138,12 +139,12 @@ impl<'r> RawLog<'r> {
         escape(name)
     }
 
-    fn each(&self, source: Source, ended: LoggedOutcome, mut take: impl FnMut(&LogEntry)) {
+    fn each(&self, source: LogSubject, ended: LoggedOutcome, mut take: impl FnMut(&LogEntry)) {
         let different = self.run.plan.different_commands();
         for log in &self.run.measurement.logs {
             let entries: Option<&Entries> = match source {
-                Source::Command(at) => log.of_command(different.of[at] as usize),
-                Source::Operation(at) => log.of_operation(at),
+                LogSubject::Command(at) => log.of_command(different.of[at as usize] as usize),
+                LogSubject::Operation(at) => log.of_operation(at as usize),
             };
             entries.into_iter().flat_map(|entries| entries.with_outcome(ended)).for_each(&mut take);
         }
@@ -172,6 +173,10 @@ mod tests {
     use super::*;
     use crate::ycsb::layout::ByStatus;
     use report::fixture;
+
+    fn of_kind(name: &str) -> Kind {
+        Kind::named(name).unwrap()
+    }
 
     /// A run of reads, and of reads that are followed by an update.
     fn run() -> Run {
@@ -239,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_a_line_in_the_order_in_which_they_ended() {
-        let options = YcsbOptions { kind: Kind::Raw, ..YcsbOptions::default() };
+        let options = YcsbOptions { kind: of_kind("raw"), ..YcsbOptions::default() };
         assert_eq!(
             written(&run(), &options),
             "READ latency raw data: op, timestamp(ms), latency(us)\n\
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn latencies_from_when_operations_were_due_have_sections_of_their_own() {
-        let (kind, interval) = (Kind::HdrAndRaw, Interval::Both);
+        let (kind, interval) = (of_kind("hdrhistogram+raw"), Interval::Both);
         let by_status = ByStatus::All;
         let options = YcsbOptions { kind, interval, by_status, ..YcsbOptions::default() };
         let text = written(&run(), &options);
@@ -269,13 +274,14 @@ mod tests {
         ] {
             assert!(text.lines().any(|description| description == line), "{line}: {text}");
         }
-        let intended = YcsbOptions { interval: Interval::Intended, kind: Kind::Raw, ..options };
+        let intended =
+            YcsbOptions { interval: Interval::Intended, kind: of_kind("raw"), ..options };
         assert!(written(&run(), &intended).contains("\nREAD,7003,150\n"));
     }
 
     #[test]
     fn figures_are_of_the_lines_and_left_out_on_request() {
-        let options = YcsbOptions { kind: Kind::Raw, ..YcsbOptions::default() };
+        let options = YcsbOptions { kind: of_kind("raw"), ..YcsbOptions::default() };
         let run = run();
         let figures = |options: &YcsbOptions| -> Vec<(String, String)> {
             let raw = RawLog::new(&run, options);

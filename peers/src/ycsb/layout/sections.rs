@@ -5,15 +5,13 @@
 
 use std::borrow::Cow;
 
-use measure::{
-    CORRUPT, CommandTally, FailureLatency, Latency, OperationTally, SeparateFailures, Tally,
-};
+use measure::{CORRUPT, FailureLatency, Latency, SeparateFailures, Tally};
 use report::escape;
-use workload::Plan;
+use workload::{LogSubject, Plan};
 
 use super::java;
-use super::named::{Misses, NamedSource, Source, named};
-use super::options::{ByStatus, Interval};
+use super::named::{Misses, NamedSource, named};
+use super::options::{ByStatus, Interval, YcsbOptions};
 
 /// Start of the names of sections of latencies from when something was due.
 pub(super) const INTENDED: &str = "Intended-";
@@ -54,50 +52,23 @@ struct TallyView<'t> {
     separate_failures: Option<&'t SeparateFailures>,
 }
 
-impl<'t> From<&'t CommandTally> for TallyView<'t> {
-    fn from(tally: &'t CommandTally) -> Self {
-        Self {
-            ok: tally.ok,
-            missed: tally.miss,
-            failed: tally.errors,
-            service: &tally.service,
-            response: tally.response(),
-            separate_failures: tally.separate_failures.as_ref(),
-        }
-    }
-}
-
-impl<'t> From<&'t OperationTally> for TallyView<'t> {
-    fn from(tally: &'t OperationTally) -> Self {
-        Self {
-            ok: tally.ok,
-            missed: tally.missed,
-            failed: tally.failed,
-            service: &tally.service,
-            response: tally.response(),
-            separate_failures: tally.separate_failures.as_ref(),
-        }
-    }
-}
-
 /// The sections for a tally of this plan, in YCSB's order; `connections` were closed.
 pub(crate) fn sections(
     plan: &Plan,
     tally: &Tally,
     connections: u64,
-    interval: Interval,
-    by_status: &ByStatus,
+    options: &YcsbOptions,
 ) -> Vec<Section> {
+    let (by_status, precision) = (&options.by_status, plan.recording.precision);
     let of = |intended: bool| {
-        let mut all =
-            Sections { intended, by_status, precision: plan.recording.precision, all: Vec::new() };
+        let mut all = Sections { intended, by_status, precision, all: Vec::new() };
         all.collect(plan, tally);
         all.verified(plan, tally);
         all.cleanup(connections);
         all.all.sort_by_key(|section| java::bucket(&section.name));
         all.all
     };
-    match interval {
+    match options.interval {
         Interval::Op => of(false),
         Interval::Intended => of(true),
         Interval::Both => {
@@ -125,14 +96,30 @@ impl Sections<'_> {
         let different = plan.different_commands();
         for NamedSource { name, source, misses } in named(plan) {
             let seen = match source {
-                Source::Command(at) => {
-                    Some(TallyView::from(&tally.commands[different.of[at] as usize]))
+                LogSubject::Command(at) => {
+                    let command = &tally.commands[different.of[at as usize] as usize];
+                    TallyView {
+                        ok: command.ok,
+                        missed: command.miss,
+                        failed: command.errors,
+                        service: &command.service,
+                        response: command.response(),
+                        separate_failures: command.separate_failures.as_ref(),
+                    }
                 }
-                Source::Operation(at) => tally.operations.get(at).map(TallyView::from),
+                LogSubject::Operation(at) => {
+                    let Some(operation) = tally.operations.get(at as usize) else { continue };
+                    TallyView {
+                        ok: operation.ok,
+                        missed: operation.missed,
+                        failed: operation.failed,
+                        service: &operation.service,
+                        response: operation.response(),
+                        separate_failures: operation.separate_failures.as_ref(),
+                    }
+                }
             };
-            if let Some(seen) = seen {
-                self.add(&name, &seen, misses);
-            }
+            self.add(&name, &seen, misses);
         }
     }
 

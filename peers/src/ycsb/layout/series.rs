@@ -25,6 +25,11 @@ impl Series {
         Self { granularity_ms: granularity_ms.max(1), spans: BTreeMap::new() }
     }
 
+    /// Forgets everything, for another run.
+    pub(crate) fn clear(&mut self) {
+        self.spans.clear();
+    }
+
     /// Adds the figures of an interval that began `from_ns` after the load.
     pub(crate) fn add(&mut self, sections: &[Section], from_ns: u64) {
         let from_ms = from_ns / NS_PER_MS / self.granularity_ms * self.granularity_ms;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use measure::Latency;
 
-use super::options::Kind;
+use super::options::{Kind, OtherFigures};
 use super::sections::Section;
 
 /// Content of a line.
@@ -42,7 +42,7 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
         if latency.count() > 0 {
             // Each line has two.
             let first = kind.hdr_name(name).map(|name| of_histogram(&name, latency));
-            let other = kind.other_name(name).map(|name| on_average(&name, latency, *kind));
+            let other = kind.other(name).map(|(name, other)| on_average(&name, latency, other));
             let both: Vec<String> = first.into_iter().chain(other).collect();
             text += &(both.join("\n") + " ");
         }
@@ -51,9 +51,9 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
 }
 
 /// The status text of a section without percentiles.
-fn on_average(name: &str, latency: &Latency, kind: Kind) -> String {
+fn on_average(name: &str, latency: &Latency, figures: OtherFigures) -> String {
     let us = latency.mean_ns().unwrap_or_default() / 1e3;
-    if kind.is_raw() {
+    if figures == OtherFigures::Raw {
         format!("{name} count: {}, average latency(us): {us:.2}", latency.count())
     } else {
         format!("[{name} AverageLatency(us)={}]", short(us))
@@ -122,7 +122,7 @@ mod tests {
             rate: 0.4,
             left_s: Some(60),
             sections: &sections,
-            kind: Kind::Hdr,
+            kind: Kind::named("hdrhistogram").unwrap(),
         };
         assert_eq!(
             status_line(&line),
@@ -133,14 +133,14 @@ mod tests {
         let endless = StatusLine { left_s: None, ..line };
         assert!(!status_line(&endless).contains("est "));
         for (kind, text) in [
-            (Kind::Raw, "ops/sec; READ count: 4, average latency(us): 122.50 "),
-            (Kind::Buckets, "ops/sec; [READ AverageLatency(us)=122.5] "),
-            (Kind::TimeSeries, "ops/sec; [READ AverageLatency(us)=122.5] "),
-            (Kind::HdrAndBuckets, "99.99=150]\n[BucketREAD AverageLatency(us)=122.5] "),
-            (Kind::HdrAndRaw, "99.99=150]\nRawREAD count: 4, average latency(us): 122.50 "),
+            ("raw", "ops/sec; READ count: 4, average latency(us): 122.50 "),
+            ("histogram", "ops/sec; [READ AverageLatency(us)=122.5] "),
+            ("timeseries", "ops/sec; [READ AverageLatency(us)=122.5] "),
+            ("hdrhistogram+histogram", "99.99=150]\n[BucketREAD AverageLatency(us)=122.5] "),
+            ("hdrhistogram+raw", "99.99=150]\nRawREAD count: 4, average latency(us): 122.50 "),
         ] {
-            let line = status_line(&StatusLine { kind, ..endless });
-            assert!(line.ends_with(text), "{kind:?}: {line}");
+            let line = status_line(&StatusLine { kind: Kind::named(kind).unwrap(), ..endless });
+            assert!(line.ends_with(text), "{kind}: {line}");
         }
     }
 
