@@ -36,11 +36,6 @@ pub(super) fn pair<T: Display>((a, b): (T, T)) -> Json {
     Json::text(format!("{a}:{b}"))
 }
 
-/// `A-B`.
-pub(super) fn range<T: Display>((a, b): (T, T)) -> Json {
-    Json::text(format!("{a}-{b}"))
-}
-
 /// Values with commas between them.
 pub(super) fn list<T: Display>(values: impl IntoIterator<Item = T>) -> Json {
     Json::text(values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(","))
@@ -51,7 +46,7 @@ const SHOWN: &str = include_str!("shown_options.txt");
 /// Ranges, which have a dash there and a colon in JSON.
 const RANGES: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 
-/// The entries of a configuration, a line each; `json_file` is told only here.
+/// The entries of a configuration, a line each, and the file of the results, which JSON does not name.
 pub(super) fn shown(mut entries: Vec<Entry>, json_file: &Option<String>) -> String {
     entries.push(("json-out-file".to_owned(), json(json_file)));
     // Entries that are in no list follow in their order.

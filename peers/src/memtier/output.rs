@@ -33,7 +33,7 @@ pub(super) struct Reports {
     style: Style,
     /// Figures over HTTP, where they are asked for.
     exporter: Option<Arc<Exporter>>,
-    /// When the tries to reach a server began.
+    /// Start of the tries to reach a server.
     since: Instant,
     /// The seconds of each run, in order, until its report takes them.
     seconds: Arc<Mutex<Vec<RunSeconds>>>,
@@ -90,7 +90,7 @@ impl ToolOutput for Reports {
 }
 
 impl Reports {
-    /// Returns what these options ask for.
+    /// Returns the reports that options ask for.
     pub(super) fn new(options: &Options) -> Self {
         let style = Style {
             percentiles: options.percentiles.clone(),

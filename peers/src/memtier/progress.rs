@@ -51,7 +51,7 @@ pub(super) struct ProgressMonitor<'p> {
     /// Set if the run was ended for want of a valid reply.
     unheard: bool,
     seconds: Option<Seconds>,
-    /// Where its seconds go, behind those of earlier runs.
+    /// Destination of its seconds, behind those of earlier runs.
     pub(super) ended: Arc<Mutex<Vec<RunSeconds>>>,
     /// Sum when the last line was written.
     last: Sum,

@@ -29,7 +29,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The reports of a run, and where each goes.
 pub(super) struct Reports {
     pub(super) config: Arc<Config>,
-    /// What each operation is to the reports.
+    /// Role of each operation in the reports.
     pub(super) roles: Vec<Role>,
     /// Set if several clients carry it out.
     pub(super) several: bool,

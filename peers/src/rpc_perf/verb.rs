@@ -58,16 +58,16 @@ pub(super) enum Kind {
     SortedSet,
 }
 
-/// What a verb does. Without one of the first three it names no field, element or member.
+/// Feature of a verb. Without one of the first three, it names no field, element or member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feature {
-    /// It names one field, element or member.
+    /// Names one field, element or member.
     One,
-    /// It names one or several.
+    /// Names one or several.
     Several,
-    /// It adds one or several to a list, which may then be cut off.
+    /// Adds one or several to a list, which may then be cut off.
     Pushes,
-    /// What it asks for is a hit or a miss.
+    /// Asks for something that is there (a hit) or not (a miss).
     LooksUp,
 }
 

@@ -57,7 +57,7 @@ const AREAS: &[Area] = &[
         ],
         budget: 13_667,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_955 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_186 },
     Area {
         name: "recorded traffic",
         paths: &[

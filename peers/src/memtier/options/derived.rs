@@ -95,7 +95,7 @@ impl Options {
         self.generate_keys || self.data_import.is_none()
     }
 
-    /// A default that a Unix socket has not.
+    /// A default that a Unix socket replaces.
     pub(super) fn of_tcp<T>(&self, default: T) -> Option<T> {
         self.unix_socket.is_none().then_some(default)
     }

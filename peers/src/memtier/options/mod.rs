@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use spec::{Address, host_and_port};
 use workload::typed_login::shown_address;
 
-use super::configuration::{decimals, file_name, json, list, pair, range, wide};
+use super::configuration::{decimals, file_name, json, list, pair, wide};
 use super::fault::{Fault, usage_error};
 use super::prometheus;
 use super::values::{
@@ -190,7 +190,8 @@ options! {
     wait_ratio: Option<(u32, u32)>, from ["wait-ratio" = ratio],
         shown "wait-ratio" = |o| pair(o.wait_ratio.unwrap_or_default());
     num_slaves: (u32, u32), from ["num-slaves" = small_range], shown "num-slaves" = |o| pair(o.num_slaves);
-    wait_timeout: (u32, u32), from ["wait-timeout" = small_range], shown "wait-timeout" = |o| range(o.wait_timeout);
+    wait_timeout: (u32, u32), from ["wait-timeout" = small_range],
+        shown "wait-timeout" = |o| Json::text(format!("{}-{}", o.wait_timeout.0, o.wait_timeout.1));
     print_all_runs: bool, from ["print-all-runs" = flag], shown "print-all-runs";
     // The one truth value of the file.
     pin_threads: bool, from ["pin-threads" = flag],
