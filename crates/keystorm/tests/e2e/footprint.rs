@@ -179,6 +179,13 @@ fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
 }
 
 #[test]
+fn a_load_that_looks_up_no_keys_has_no_hit_ratio_in_any_sentence() {
+    let line = "footprint --spawn=redis-server --maxmemory 3mb,20mb -r 100 -n 500 -t set";
+    let ran = Keystorm::new(line).run().ok().prints("No hit ratio: this load looks up no keys");
+    assert!(!ran.out.contains("% miss") && !ran.out.contains("% hits"), "{}", ran.out);
+}
+
+#[test]
 fn what_cannot_be_weighed_is_refused_by_name() {
     for (line, why) in [
         ("127.0.0.1:6379", "keystorm footprint takes one server, as -h 127.0.0.1 -p 6379"),

@@ -59,7 +59,7 @@ fn document(out: &str) -> Value {
 
 #[test]
 fn the_kind_that_is_slow_is_found_and_what_it_costs() {
-    let line = "--at 70 --blocks 4 --duration 0.4s --count-disturbed --json - \
+    let line = "--at 70 --blocks 4 --duration 0.4s --json - \
         --mix -- 2 get a ; 2 set a b ; 1 hgetall h";
     let ran = impact(serial_server(), line).run().ok();
     let list = document(&ran.out);
@@ -96,7 +96,7 @@ fn kinds_that_are_alike_accuse_none() {
     let dir = tempfile::tempdir().unwrap();
     let [json, html] = ["impact.json", "impact.html"].map(|name| dir.path().join(name));
     let line = format!(
-        "--at 50,80 --blocks 3 --duration 0.2s --count-disturbed --fill -r 100 --json {} --html {} --mix -- \
+        "--at 50,80 --blocks 3 --duration 0.2s --fill -r 100 --json {} --html {} --mix -- \
          1 get k:__key__ ; 1 get k:__key__ ; 1 get k:__key__",
         json.display(),
         html.display()

@@ -136,7 +136,7 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
         (
             "impact",
             format!(
-                "--of mix -p {a} -c 4 --threads 1 --at 50 --blocks 2 --duration 0.2s --count-disturbed --mix -- 1 get a ; 1 ping"
+                "--of mix -p {a} -c 4 --threads 1 --at 50 --blocks 2 --duration 0.2s --mix -- 1 get a ; 1 ping"
             ),
         ),
         (

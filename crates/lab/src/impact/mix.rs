@@ -34,7 +34,7 @@ pub struct SegmentResult {
     pub server_cores: Option<f64>,
     /// Limit of a closed loop.
     pub limited_by: Option<report::LimitedBy>,
-    /// Reason why it is void: a disturbance by the machine or the client.
+    /// Reason why it is void: the client did not send what was asked.
     pub void: Option<Cause>,
 }
 
@@ -57,7 +57,7 @@ impl SegmentResult {
             p99_ms,
             server_cores: CpuFigures::from_summary(&summary).server_cores,
             limited_by: rate_per_s.is_none().then_some(run.verdict.limited_by),
-            void: cause.filter(|cause| cause.is_passing()),
+            void: cause.filter(|cause| cause.voids_turn()),
         }
     }
 

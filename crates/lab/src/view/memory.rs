@@ -95,9 +95,11 @@ impl MemoryCurve {
     /// Verdict on the benefit of more memory, in a sentence.
     pub fn verdict(&self) -> Option<Verdict> {
         let rows = self.points.iter().map(|point| {
-            let missed = point.hit_ratio.map_or(0.0, |ratio| (1.0 - ratio) * 100.0);
-            let misses = report::grouped(point.misses_per_s);
             let at = report::grouped(point.rate_per_s.unwrap_or(point.figures.throughput_rps));
+            let Some(ratio) = point.hit_ratio else {
+                return format!("with {} {at} requests/s", point.limit);
+            };
+            let (missed, misses) = ((1.0 - ratio) * 100.0, report::grouped(point.misses_per_s));
             format!(
                 "at {} {missed:.1} % miss, {misses}/s to the database behind at {at} requests/s",
                 point.limit
@@ -106,14 +108,19 @@ impl MemoryCurve {
         let text = rows.collect::<Vec<_>>().join("; ");
         let least = self.points.iter().min_by_key(|point| point.limit_bytes)?;
         let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
-        let [a, b] = [least, most].map(|point| point.hit_ratio.unwrap_or_default() * 100.0);
         let fastest = self.points.iter().all(|point| point.rate_per_s.is_none());
         let text = if fastest {
             format!("{text}, as fast as it goes; {RATE} sets your rate")
         } else {
             text
         };
-        let headline = format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit);
+        let headline = match least.hit_ratio.zip(most.hit_ratio) {
+            Some((a, b)) => {
+                let [a, b] = [a, b].map(|ratio| ratio * 100.0);
+                format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit)
+            }
+            None => "No hit ratio: this load looks up no keys".to_owned(),
+        };
         Some(Verdict::new(headline, report::page::sentence(&text)))
     }
 

@@ -53,17 +53,10 @@ impl Cause {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
-    /// Returns whether the cause is temporary, so that a repeat may be free of it. A saturated client, or a
-    /// CPU that client and server share, affects every run, and the verdict names it.
-    pub fn is_passing(self) -> bool {
-        match self {
-            Self::CpuHeld
-            | Self::CpuStolen
-            | Self::ClientLate
-            | Self::ClientAbsent
-            | Self::ClientQuota => true,
-            Self::ClientBusy | Self::CpuShared => false,
-        }
+    /// Returns whether a run is void where runs are taken in turn: the client sent requests late although connections
+    /// had room. Other programs and the hypervisor affect all that takes turns, and so widen the intervals.
+    pub fn voids_turn(self) -> bool {
+        self == Self::ClientLate
     }
 
     /// Returns the name, as used in documents.

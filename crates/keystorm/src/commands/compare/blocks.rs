@@ -343,10 +343,9 @@ fn short_name(name: &str) -> &str {
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// Returns `ClientLate` if the client sent requests late although connections had room. Disturbances by other
-/// programs do not void a run here, since they affect all servers, which take turns.
+/// Returns the reason why a run is void.
 fn spoiled(run: &Run) -> Option<Cause> {
-    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| *cause == Cause::ClientLate)
+    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| cause.voids_turn())
 }
 
 #[cfg(test)]

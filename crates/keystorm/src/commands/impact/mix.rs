@@ -1,4 +1,4 @@
-//! The segments of a mix, in blocks, and repeats of disturbed ones.
+//! The segments of a mix, in blocks, and repeats of void ones.
 
 use std::collections::VecDeque;
 
@@ -118,7 +118,7 @@ impl Segments<'_, '_> {
         needed_s.clamp(self.job.seconds(), self.job.seconds() * LONGER_MAX)
     }
 
-    /// Runs a segment; if it was disturbed, queues a repeat at the end of its block. Returns an `End` to stop
+    /// Runs a segment; if it is void, queues a repeat at the end of its block. Returns an `End` to stop
     /// the experiment.
     fn run(&mut self, segment: Segment, frame: &mut Frame<'_>) -> Result<Option<End>> {
         let load = segment.level.and_then(|level| self.job.loads().get(level).copied());
@@ -134,16 +134,17 @@ impl Segments<'_, '_> {
         self.list.add_run(&run)?;
         if let Some(mix) = &mut self.list.mix {
             let mut measured = SegmentResult::from_run(segment, rate_per_s, mix.kinds.len(), &run);
-            if self.job.count_disturbed {
-                measured.void = None;
+            let block = self.blocks.front_mut().filter(|block| block.repeats > 0);
+            match block {
+                Some(block) if !measured.is_valid() => {
+                    block.repeats -= 1;
+                    block.left.push_back(segment);
+                }
+                // A client that is late again and again is so in all segments: then they count as they are.
+                None => measured.void = None,
+                Some(_) => {}
             }
-            let is_void = !measured.is_valid();
             mix.segments.push(measured);
-            let block = self.blocks.front_mut().filter(|block| is_void && block.repeats > 0);
-            if let Some(block) = block {
-                block.repeats -= 1;
-                block.left.push_back(segment);
-            }
         }
         Ok(match run.measurement.ending {
             Ending::Complete => None,

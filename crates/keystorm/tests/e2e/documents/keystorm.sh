@@ -62,9 +62,9 @@ while [ "$left" -gt 0 ]; do
 done
 
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
-# Whatever else this machine does.
+
 mix=
-[ "$command" != impact ] || case " $* " in *" --of mix "*) mix=-mix && set -- --blocks 2 --count-disturbed "$@" ;; esac
+[ "$command" != impact ] || case " $* " in *" --of mix "*) mix=-mix && set -- --blocks 2 "$@" ;; esac
 [ "$command" != footprint ] || [ "$keys" ] || set -- --keys 256 "$@"
 case $command$mix in
 sweep | search | compare | impact-mix) [ "$length" ] || set -- --duration "$short" "$@" ;;

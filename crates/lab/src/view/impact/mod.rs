@@ -310,7 +310,7 @@ impl MixRecord {
             format!("{}/s{limit}", within(figure, report::grouped))
         });
         format!(
-            "Capacity of the whole mix: {capacity}. {} segments count, {} were disturbed. Intervals hold the true \
+            "Capacity of the whole mix: {capacity}. {} segments count, {} are void. Intervals hold the true \
              value 95 times in 100 each; * marks what surely costs more than the rest.",
             self.effects.segments, self.effects.void
         )

@@ -68,9 +68,6 @@ pub(super) struct Options {
     /// Length of each segment; up to ten times longer if a kind is too rare for a p99 [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Kinds of a mix", value_parser = seconds)]
     duration: Option<Duration>,
-    /// Count segments that other programs or the client spoiled like any other
-    #[arg(long, help_heading = "Kinds of a mix")]
-    pub(super) count_disturbed: bool,
     #[command(flatten)]
     pub(super) output: ExperimentOptions,
     /// The acts that are played, in their order.
@@ -115,18 +112,17 @@ pub(super) fn intent(
     options.output.resolve(command_line)?;
     let is_mix = options.is_mix();
     let others = if is_mix {
-        [
+        vec![
             ("--acts", options.acts.is_some()),
             ("--rest", options.rest.is_some()),
             ("--act-timeout", options.act_timeout.is_some()),
             ("--slo", options.slo.is_some()),
         ]
     } else {
-        [
+        vec![
             ("--duration", options.duration.is_some()),
             ("--at", !options.at.is_empty()),
             ("--blocks", options.blocks.is_some()),
-            ("--count-disturbed", options.count_disturbed),
         ]
     };
     if let Some((option, _)) = others.iter().find(|(_, is_given)| *is_given) {
