@@ -6,7 +6,7 @@ use report::slo::Outcome;
 use report::{Cause, grouped};
 
 use crate::figures::limited_by;
-use crate::rate_search::{Conclusion, Phase, RateSearch, SearchOutcome};
+use crate::rate_search::{Conclusion, Phase, Rate, RateSearch, SearchOutcome};
 
 /// The trials that noise or the client decided, and the most frequent cause.
 struct VoidTrials {
@@ -30,16 +30,6 @@ impl VoidTrials {
                 "Put chrt -f 10 in front of the command, or give client and server CPUs of their own \
                  (--cpus, --server-cpus), and search again. "
             }
-        }
-    }
-
-    /// The conclusion of a search whose trials are mostly void.
-    fn conclusion(&self) -> Conclusion {
-        Conclusion {
-            answered: SearchOutcome::Unjudged,
-            headline: format!("cannot be judged here: {self}"),
-            text: format!("No rate is given. {}", self.advice()).trim_end().to_owned(),
-            ..Conclusion::default()
         }
     }
 }
@@ -95,9 +85,27 @@ impl RateSearch {
             return Conclusion { headline, ..Conclusion::default() };
         }
         if is_mostly_void {
-            return void.conclusion();
+            let nearest = self.nearest().map_or(String::new(), |rate| {
+                format!("The nearest was {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)
+            });
+            return Conclusion {
+                answered: SearchOutcome::Unjudged,
+                headline: format!("no rate is sure to keep {} here: {void}", self.slo.text),
+                text: format!("{nearest}{}", void.advice()).trim_end().to_owned(),
+                ..Conclusion::default()
+            };
         }
         self.no_rate_kept(&void)
+    }
+
+    /// The rate that was measured nearest to the target, or below it.
+    fn nearest(&self) -> Option<&Rate> {
+        let of_bound = |rate: &Rate| {
+            let shares = rate.judgement.bounds.iter().map(|bound| bound.value / bound.clause.below);
+            shares.fold(0.0, f64::max)
+        };
+        let measured = self.rates.iter().filter(|rate| !rate.judgement.bounds.is_empty());
+        measured.min_by(|a, b| of_bound(a).total_cmp(&of_bound(b)))
     }
 
     /// The conclusion if no rate was kept.

@@ -91,6 +91,8 @@ const VOID_MAX: u32 = 4;
 /// of the previous one, could not be judged.
 const GIVEN_UP_AT: u32 = 16;
 
+/// Factor from the first rate, about half of what the server can do, to one that it surely cannot.
+const FAR_ABOVE: f64 = 8.0;
 /// Maximum number of doubling steps above an undecided rate in which a missed rate is looked for.
 const STEPS_ABOVE_MAX: u32 = 6;
 /// Maximum number of trials of a rate while the bracket is wide. A rate that is still undecided then is not
@@ -160,7 +162,10 @@ impl Search {
             RateOutcome::Kept => self.rise(first, 2.0, &mut trial)?,
             _ => self.fall(start, 2.0, &mut trial)?,
         };
-        let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
+        let Some((mut low, mut high)) = found else {
+            self.miss_far_above(start, &mut trial)?;
+            return Ok(self.bracket);
+        };
         if self.known.outcome(high) == Some(RateOutcome::Disturbed) {
             match self.climb(low, high, &mut trial)? {
                 Some(ends) => (low, high) = ends,
@@ -221,6 +226,20 @@ impl Search {
             }
         }
         Ok(self.known.lowest(kept, &UNKEPT).map(|high| (kept, high)))
+    }
+
+    /// Tries a rate far above, if the machine decided whatever was tried: noise does not hide what no server can do.
+    fn miss_far_above<E>(
+        &mut self,
+        start: f64,
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
+    ) -> Result<(), E> {
+        let far = self.rate(start * FAR_ABOVE);
+        let by_machine = self.bracket.given_up && self.disturbed > self.client_limit;
+        if by_machine && far > start && self.bracket.fails_per_s.is_none() {
+            self.decide(far, WIDE_REPEATS, trial)?;
+        }
+        Ok(())
     }
 
     /// Looks for the lowest missed rate, from one that is not kept. There is none if the client is the limit.

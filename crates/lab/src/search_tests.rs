@@ -111,7 +111,13 @@ fn a_search_of_void_trials_is_given_up_without_a_rate() {
     let (found, tried) = search(Settings::default(), |_| RateOutcome::Disturbed);
     assert!(found.given_up && found.unjudged_per_s.is_some(), "{found:?}");
     assert_eq!((found.passes_per_s, found.fails_per_s), (None, None));
-    assert_eq!(tried.len(), 16);
+    // Four rates, and one that would surely be too much.
+    assert_eq!(tried.len(), 17);
+    assert!(tried[16] > 7.0 * tried[0], "{tried:?}");
+    let (found, _) = search(Settings::default(), |rate| {
+        if rate < 4_000.0 { RateOutcome::Disturbed } else { RateOutcome::Missed }
+    });
+    assert!(found.given_up && found.fails_per_s.is_some(), "{found:?}");
     // Also if a few were missed.
     let at = std::cell::Cell::new(0);
     let (found, _) = search(Settings::default(), |_| {
