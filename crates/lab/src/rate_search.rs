@@ -7,6 +7,7 @@ use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 use crate::search::{Bracket, KnownRates, RateOutcome, Settings};
+use report::groups::by_frequency;
 use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
@@ -296,7 +297,7 @@ impl RateSearch {
         let trials = || self.trials_of(Phase::Search);
         let disturbances = trials().filter_map(|trial| trial.judgement.disturbance.as_ref());
         let causes: Vec<Cause> = disturbances.map(|found| found.cause).collect();
-        let most = Cause::counts(&causes).first().map(|(cause, _)| *cause);
+        let most = by_frequency(causes.iter().copied()).first().map(|(cause, _)| *cause);
         (trials().count(), causes.len(), most)
     }
 

@@ -26,6 +26,7 @@ mod failures;
 mod figures;
 pub mod fixture;
 pub mod format;
+pub mod groups;
 mod hdr;
 mod journal_entries;
 pub mod json;

@@ -7,6 +7,8 @@
 use std::borrow::Borrow;
 use std::fmt::Display;
 
+use workload::quantity::noun;
+
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
 pub fn msec_at_most(ns: u64) -> String {
     let us = ns.div_ceil(1000);
@@ -42,6 +44,20 @@ pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
         [others @ .., last] if !others.is_empty() => format!("{}{and}{last}", others.join(", ")),
         names => names.concat(),
     }
+}
+
+/// Text cut to `width` characters, with `…` at the end.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    if text.chars().count() > width {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A number with commas, and what it counts: `2,000 requests`.
+pub(crate) fn many(number: u64, one: &str) -> String {
+    format!("{} {}", grouped(number as f64), noun(number, one))
 }
 
 /// A share as `97 %`.

@@ -207,10 +207,10 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
         Axis::linear("date", Unit::Date),
         Axis::linear(title.to_lowercase(), unit),
     );
-    chart.series.push(report::page::Series::from_points("runs", counted));
+    chart.series.push(report::page::Series::new("runs", counted));
     if !others.is_empty() {
         let hollow = others.into_iter().map(DataPoint::hollow);
-        chart.series.push(report::page::Series::from_points("do not count", hollow));
+        chart.series.push(report::page::Series::new("do not count", hollow));
     }
     for step in series.steps(metric, disturbed) {
         let label = percent(step.ratio.ratio);

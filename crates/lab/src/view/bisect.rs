@@ -1,6 +1,6 @@
 //! The search for a commit as a table and a page.
 
-use report::page::{Block, Page, Section, Table, Verdict};
+use report::page::{Block, Column, Page, Section, Table, Verdict};
 
 use super::incomplete;
 use crate::Findings;
@@ -16,20 +16,21 @@ impl Bisect {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(["commit", "subject", "change", "blocks", "skipped because"]);
-        for member in self.looked_at() {
-            let (commit, values) = (self.commit(member), self.values(member));
-            let change = if values.is_empty() { "–".into() } else { percent(mean(values)) };
-            let why = self.why_skipped(member).unwrap_or_default().lines().next();
-            table.row([
-                commit.short().to_owned(),
-                commit.subject.clone(),
-                change,
-                values.len().to_string(),
-                why.unwrap_or_default().to_owned(),
-            ]);
-        }
-        table
+        let change = |member: usize| {
+            let values = self.values(member);
+            if values.is_empty() { "–".to_owned() } else { percent(mean(values)) }
+        };
+        let columns: [Column<'_, usize>; 5] = [
+            ("commit", &|member| self.commit(*member).short().to_owned()),
+            ("subject", &|member| self.commit(*member).subject.clone()),
+            ("change", &|member| change(*member)),
+            ("blocks", &|member| self.values(*member).len().to_string()),
+            ("skipped because", &|member| {
+                let why = self.why_skipped(*member).and_then(|text| text.lines().next());
+                why.unwrap_or_default().to_owned()
+            }),
+        ];
+        Table::of(&columns, self.looked_at())
     }
 
     fn verdict(&self) -> Option<Verdict> {
@@ -70,8 +71,7 @@ impl Findings for Bisect {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.has_ended);
+        let mut lede = incomplete(self.has_ended);
         lede.extend(self.verdict());
         let how = if self.is_counted() {
             "counted in blocks of a start of each of the two for each of two lengths"

@@ -1,14 +1,15 @@
 //! The cost of crashes as a table, a chart and a page.
 
 use measure::statistics::{Interval, Share};
+use report::compare::GateState;
 use report::grouped;
 use report::page::{
-    Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+    Axis as ChartAxis, Block, Chart, Column, DataPoint, Page, Section, Table, Unit, Verdict,
 };
 use serde_json::Value;
 use workload::quantity::{counted, noun};
 
-use super::incomplete;
+use super::{again, capital, incomplete, or_dash, warnings};
 use crate::Findings;
 use crate::csv::Csv;
 use crate::durability::{Crash, Durability, SettingResult, greatest_share};
@@ -46,40 +47,22 @@ const FAULTS: [(&str, Count); 4] = [
 impl Durability {
     /// The table of settings.
     fn table(&self) -> Table {
-        let columns = [
-            "setting",
-            "crashes",
-            "acknowledged",
-            "lost",
-            "with a loss",
-            "RPO",
-            "RTO",
-            "writes/s",
-            "p99 (ms)",
+        let rpo_s = |setting: &SettingResult| setting.worst()?.rpo_s;
+        let columns: [Column<'_, &SettingResult>; 9] = [
+            ("setting", &|of| of.name.clone()),
+            ("crashes", &|of| of.crashes.len().to_string()),
+            ("acknowledged", &|of| grouped(of.acknowledged() as f64)),
+            ("lost", &|of| grouped(of.lost() as f64)),
+            ("with a loss", &|of| lossy(of)),
+            ("RPO", &|of| or_dash(rpo_s(of).map(span))),
+            ("RTO", &|of| match of.longest_outage_s() {
+                None if !of.crashes.is_empty() => "no recovery".to_owned(),
+                outage_s => or_dash(outage_s.map(span)),
+            }),
+            ("writes/s", &|of| or_dash(of.throughput_rps.map(grouped))),
+            ("p99 (ms)", &|of| or_dash(of.p99_ms.map(|ms| format!("{ms:.3}")))),
         ];
-        let mut table = Table::new(columns);
-        let dash = || "–".to_owned();
-        for setting in &self.settings {
-            let seconds = |value: Option<f64>| value.map_or_else(dash, span);
-            let rpo_s = setting.worst().and_then(|crash| crash.rpo_s);
-            let is_crashed = !setting.crashes.is_empty();
-            let rto = match setting.longest_outage_s() {
-                None if is_crashed => "no recovery".to_owned(),
-                outage_s => seconds(outage_s),
-            };
-            table.row([
-                setting.name.clone(),
-                setting.crashes.len().to_string(),
-                grouped(setting.acknowledged() as f64),
-                grouped(setting.lost() as f64),
-                lossy(setting),
-                seconds(rpo_s),
-                rto,
-                setting.throughput_rps.map_or_else(dash, grouped),
-                setting.p99_ms.map_or_else(dash, |ms| format!("{ms:.3}")),
-            ]);
-        }
-        table
+        Table::of(&columns, &self.settings)
     }
 
     /// Lines about settings that could not be measured, and about faults.
@@ -113,10 +96,7 @@ impl Durability {
             })
             .collect();
         let crashes = measured().map(|setting| setting.crashes.len()).max()?;
-        let crashes = match crashes {
-            1 => "1 crash".to_owned(),
-            several => format!("{several} crashes"),
-        };
+        let crashes = format!("{crashes} {}", if crashes == 1 { "crash" } else { "crashes" });
         let each = if parts.len() > 1 { " of each setting" } else { "" };
         Some(format!("{}, {crashes}{each}. {}.", capital(&self.crash), parts.join("; ")))
     }
@@ -125,15 +105,18 @@ impl Durability {
     fn chart(&self) -> Option<Chart> {
         let names: Vec<&str> = self.settings.iter().map(|setting| setting.name.as_str()).collect();
         let axis = ChartAxis::linear("seconds of acknowledged writes lost", Unit::Seconds);
-        let mut chart = Chart::bars("Oldest lost write of any crash", names, axis);
         let points = self.settings.iter().enumerate().map(|(at, setting)| {
             let worst = setting.worst();
             let note = worst.map_or("none lost".to_owned(), |crash| counted(crash.lost, "write"));
             let rpo_s = worst.and_then(|crash| crash.rpo_s).unwrap_or(0.0);
             DataPoint::at(at as f64, rpo_s).noted(note)
         });
-        chart.series.push(Series::from_points(self.crash.clone(), points));
-        self.settings.iter().any(|setting| setting.lost() > 0).then_some(chart)
+        let chart = Chart::bars("Oldest lost write of any crash", names, axis);
+        self.has_lost().then(|| chart.with(self.crash.clone(), points))
+    }
+
+    fn has_lost(&self) -> bool {
+        self.settings.iter().any(|setting| setting.lost() > 0)
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
@@ -141,16 +124,16 @@ impl Durability {
         let gate = (!self.targets.is_empty()).then(|| {
             if missed.is_empty() {
                 let targets: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
-                let text = format!("Every setting keeps {}.", targets.join(", "));
-                Verdict { tone: Tone::Good, ..Verdict::new("Gate passed", text) }
+                GateState::Passed.verdict(format!("Every setting keeps {}.", targets.join(", ")))
             } else {
-                let text = format!("{}.", missed.join("; "));
-                Verdict { tone: Tone::Bad, ..Verdict::new("Gate failed", text) }
+                GateState::Failed.verdict(format!("{}.", missed.join("; ")))
             }
         });
-        let lost = self.settings.iter().any(|setting| setting.lost() > 0);
-        let headline =
-            if lost { "Acknowledged writes were lost" } else { "No acknowledged write was lost" };
+        let headline = if self.has_lost() {
+            "Acknowledged writes were lost"
+        } else {
+            "No acknowledged write was lost"
+        };
         let answer = self.sentence().map(|text| Verdict::new(headline, text));
         gate.into_iter().chain(answer).collect()
     }
@@ -199,11 +182,6 @@ fn percent(share: f64) -> String {
     format!("{percent:.digits$} %")
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 impl Findings for Durability {
     fn is_empty(&self) -> bool {
         self.settings.iter().all(|setting| setting.crashes.is_empty() && setting.failure.is_none())
@@ -243,22 +221,20 @@ impl Findings for Durability {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete);
+        let mut lede = incomplete(self.complete);
         lede.extend(self.verdicts());
         let mut blocks: Vec<Block> = self.chart().map(Block::Chart).into_iter().collect();
         blocks.extend([Block::Table(self.table()), Block::Text(METHOD.to_owned())]);
-        blocks.extend(self.notes().into_iter().map(|line| Block::Note(Tone::Warning, line)));
-        let settings =
-            self.settings.iter().map(|setting| (setting.name.clone(), setting.about.clone()));
+        blocks.extend(warnings(self.notes()));
+        let settings = self.settings.iter().map(|of| (of.name.clone(), of.about.clone()));
         Page {
             title: format!("What a crash costs on {}", self.server),
             versions: vec![self.server.clone()],
             lede,
             sections: vec![
                 Section::new(capital(&self.crash), blocks),
-                Section::new("Settings", [Block::KeyValues(settings.collect())]),
-                Section::new("Run it again", [Block::Code(command_line.to_owned())]),
+                Section::new("Settings", [Block::pairs(settings)]),
+                again(command_line),
             ],
             ..Page::default()
         }

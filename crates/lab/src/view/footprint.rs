@@ -1,15 +1,15 @@
 //! Memory of keys, as tables, a chart and a page.
 
 use measure::statistics::Mean;
+use report::groups::{by_key, unique};
 use report::page::{
-    Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
-    sentence,
+    Axis as ChartAxis, Block, Chart, Column, DataPoint, Page, Section, Table, Unit, Verdict,
 };
 
-use super::{incomplete, warnings};
+use super::{again, incomplete, or_dash, plain, warned, warnings};
 use crate::Findings;
 use crate::csv::Csv;
-use crate::footprint::{Axis, Footprint, FootprintRow, KEY_BYTES, KeyBytes};
+use crate::footprint::{Axis, Footprint, FootprintRow, KEY_BYTES, KeyBytes, MemoryStep};
 
 /// Explanation of the method, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
@@ -32,84 +32,64 @@ const PARTS: [(&str, Part); 4] = [
 impl Footprint {
     /// The table of `bytes_per_key`.
     pub fn table(&self) -> Table {
-        let several = self.servers.len() > 1;
-        let mut columns = vec!["key"];
-        columns.extend(several.then_some("server"));
-        columns.extend([
-            "encoding",
-            "stored",
-            "used_memory",
-            "per element",
-            "dataset",
-            "RSS",
-            "allocator",
-            "MEMORY USAGE",
-        ]);
-        let mut table = Table::new(columns);
-        for row in &self.rows {
-            let mut cells = vec![row.item.clone()];
-            cells.extend(several.then(|| self.server(row).to_owned()));
-            cells.push(row.encoding.clone().unwrap_or_else(|| "–".to_owned()));
-            cells.push(report::grouped(row.payload_bytes as f64));
-            let figures = PARTS.map(|(_, part)| row.mean(part));
-            let [used, dataset, resident, allocator] = figures;
-            cells.push(with_error(used));
-            let each = used.filter(|_| row.elements > 1);
-            let each = each.map(|used| used.mean / f64::from(row.elements));
-            cells.push(each.map_or("–".to_owned(), |each| format!("{each:.1}")));
-            cells.extend([dataset, resident, allocator].map(with_error));
-            cells.push(
-                row.memory_usage.map_or("–".to_owned(), |bytes| report::grouped(bytes as f64)),
-            );
-            table.row(cells);
-        }
-        table
+        let columns: [Column<'_, &FootprintRow>; 10] = [
+            ("key", &|row| row.item.clone()),
+            ("server", &|row| self.server(row.server).to_owned()),
+            ("encoding", &|row| or_dash(row.encoding.clone())),
+            ("stored", &|row| report::grouped(row.payload_bytes as f64)),
+            ("used_memory", &|row| with_error(row.used())),
+            ("per element", &|row| {
+                let used = row.used().filter(|_| row.elements > 1);
+                or_dash(used.map(|used| format!("{:.1}", used.mean / f64::from(row.elements))))
+            }),
+            ("dataset", &|row| with_error(row.mean(|bytes| bytes.dataset))),
+            ("RSS", &|row| with_error(row.mean(|bytes| bytes.resident))),
+            ("allocator", &|row| with_error(row.mean(|bytes| bytes.allocator))),
+            ("MEMORY USAGE", &|row| {
+                or_dash(row.memory_usage.map(|bytes| report::grouped(bytes as f64)))
+            }),
+        ];
+        self.of_servers(Table::of(&columns, &self.rows))
+    }
+
+    /// A table without the column of servers if there is only one.
+    fn of_servers(&self, table: Table) -> Table {
+        if self.servers.len() > 1 { table } else { table.without("server") }
     }
 
     /// Returns the omissions, a line for each reason.
     pub fn left_out(&self) -> Vec<String> {
-        let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-        for row in &self.rows {
-            let Some(why) = row.failure.as_deref() else { continue };
-            let server = self.server(row);
-            match reasons.iter_mut().find(|(of, known, _)| (*of, *known) == (server, why)) {
-                Some((_, _, items)) => items.push(&row.item),
-                None => reasons.push((server, why, vec![&row.item])),
-            }
-        }
-        let lines = reasons.iter().map(|(server, why, items)| {
+        let failed = self.rows.iter().filter_map(|row| {
+            Some(((self.server(row.server), row.failure.as_ref()?), row.item.as_str()))
+        });
+        let lines = by_key(failed).into_iter().map(|((server, why), items)| {
             format!("{}: not measured in {server}: {why}", items.join(", "))
         });
         lines.collect()
     }
 
-    fn server(&self, row: &FootprintRow) -> &str {
-        self.servers.get(row.server).map_or("", |server| server.name.as_str())
+    fn server(&self, number: usize) -> &str {
+        self.servers.get(number).map_or("", |server| server.name.as_str())
     }
 
     /// The table of steps.
     pub fn steps_table(&self) -> Table {
-        let several = self.servers.len() > 1;
-        let mut columns = vec!["what grows"];
-        columns.extend(several.then_some("server"));
-        columns.extend(["encoding", "up to", "then", "setting", "bytes", "one more"]);
-        let mut table = Table::new(columns);
-        for step in &self.steps {
-            let mut cells = vec![step.growth.clone()];
-            let server =
-                || self.servers.get(step.server).map_or("", |s| s.name.as_str()).to_owned();
-            cells.extend(several.then(server));
-            let unit = if step.axis == Axis::Bytes { " bytes" } else { "" };
-            cells.extend([step.from.clone(), format!("{}{unit}", step.last), step.to.clone()]);
-            let setting = step.setting.as_ref();
-            cells.push(setting.map_or("–".to_owned(), |(name, value)| format!("{name} {value}")));
-            match step.bytes {
-                Some(bytes) => cells.extend(bytes.map(|bytes| report::grouped(bytes as f64))),
-                None => cells.extend(["–".to_owned(), "–".to_owned()]),
-            }
-            table.row(cells);
-        }
-        table
+        let bytes = |step: &MemoryStep, at: usize| Some(report::grouped(step.bytes?[at] as f64));
+        let columns: [Column<'_, &MemoryStep>; 8] = [
+            ("what grows", &|step| step.growth.clone()),
+            ("server", &|step| self.server(step.server).to_owned()),
+            ("encoding", &|step| step.from.clone()),
+            ("up to", &|step| {
+                format!("{}{}", step.last, if step.axis == Axis::Bytes { " bytes" } else { "" })
+            }),
+            ("then", &|step| step.to.clone()),
+            ("setting", &|step| {
+                or_dash(step.setting.as_ref().map(|(name, value)| format!("{name} {value}")))
+            }),
+            ("bytes", &|step| or_dash(bytes(step, 0))),
+            ("one more", &|step| or_dash(bytes(step, 1))),
+        ];
+        self.of_servers(Table::of(&columns, &self.steps))
     }
 
     /// Returns the explanations for the table.
@@ -127,25 +107,19 @@ impl Footprint {
 
     /// Draws each key's memory as a multiple of its content, by server.
     fn chart(&self) -> Option<Chart> {
-        let mut labels: Vec<&str> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.used().is_some()) {
-            if !labels.contains(&row.item.as_str()) {
-                labels.push(&row.item);
-            }
-        }
+        let measured = self.rows.iter().filter(|row| row.used().is_some());
+        let labels = unique(measured.map(|row| row.item.as_str()));
         let unit = ChartAxis::linear("memory for each byte stored", Unit::Ratio);
         let mut chart = Chart::bars("Memory for each byte stored", labels.clone(), unit);
         for (number, server) in self.servers.iter().enumerate() {
             let rows = self.rows.iter().filter(|row| row.server == number);
-            let points: Vec<DataPoint> = rows
-                .filter_map(|row| {
-                    let at = labels.iter().position(|label| *label == row.item)?;
-                    let times = row.used()?.mean / row.payload_bytes as f64;
-                    let encoding = row.encoding.clone().unwrap_or_default();
-                    Some(DataPoint::at(at as f64, times).noted(encoding))
-                })
-                .collect();
-            chart.series.push(Series::from_points(server.name.clone(), points));
+            let points = rows.filter_map(|row| {
+                let at = labels.iter().position(|label| *label == row.item)?;
+                let times = row.used()?.mean / row.payload_bytes as f64;
+                let encoding = row.encoding.clone().unwrap_or_default();
+                Some(DataPoint::at(at as f64, times).noted(encoding))
+            });
+            chart = chart.with(server.name.clone(), points);
         }
         (!labels.is_empty()).then_some(chart)
     }
@@ -157,7 +131,7 @@ impl Footprint {
         let others = measured().filter(|other| other.item == row.item);
         let each = others.map(|row| {
             let used = row.used().map_or(0.0, |used| used.mean);
-            format!("{used:.0} bytes in {}", self.server(row))
+            format!("{used:.0} bytes in {}", self.server(row.server))
         });
         let each: Vec<String> = each.collect();
         let text = format!(
@@ -201,7 +175,7 @@ impl Findings for Footprint {
                 let end = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
                 table.write([
                     report::escape(&row.item),
-                    report::escape(self.server(row)),
+                    report::escape(self.server(row.server)),
                     report::escape(row.encoding.clone().unwrap_or_default()),
                     row.elements.to_string(),
                     row.payload_bytes.to_string(),
@@ -235,17 +209,11 @@ impl Findings for Footprint {
 
     fn page(&self, command_line: &str) -> Page {
         let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete);
-        lede.extend(self.verdict());
-        if !self.warnings.is_empty() {
-            let text =
-                self.warnings.iter().map(|text| sentence(text)).collect::<Vec<_>>().join(" ");
-            lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Warnings", text) });
-        }
+        let mut lede = incomplete(self.complete);
+        lede.extend(self.verdict().into_iter().chain(warned(&self.warnings)));
         let mut blocks: Vec<Block> = self.chart().map(Block::Chart).into_iter().collect();
         blocks.extend([Block::Text(self.method()), Block::Table(self.table())]);
-        blocks.extend(self.left_out().into_iter().map(|line| Block::Note(Tone::Plain, line)));
+        blocks.extend(plain(self.left_out()));
         let mut sections = vec![Section::new("Bytes per key", blocks)];
         if !self.steps.is_empty() {
             let text = "A key grows until the server stores it in another encoding. Bytes are the MEMORY USAGE of \
@@ -255,14 +223,9 @@ impl Findings for Footprint {
                 [Block::Text(text.to_owned()), Block::Table(self.steps_table())],
             ));
         }
-        let facts = self.servers.iter().map(|server| {
-            (server.name.clone(), server.allocator.clone().unwrap_or_else(|| "–".to_owned()))
-        });
-        sections.push(Section::new(
-            "Servers and their allocators",
-            [Block::KeyValues(facts.collect())],
-        ));
-        sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
+        let facts = self.servers.iter().map(|of| (of.name.clone(), or_dash(of.allocator.clone())));
+        sections.push(Section::new("Servers and their allocators", [Block::pairs(facts)]));
+        sections.push(again(command_line));
         Page {
             title: format!("What a key costs in {}", names.join(", ")),
             versions: names.into_iter().map(str::to_owned).collect(),

@@ -1,6 +1,7 @@
 //! Response time against throughput of a sweep, with the target and the knees.
 
 use naming::{CONNECTIONS, OptionId, RATE};
+use report::groups::by_key;
 use report::page::{Chart, DataPoint, Guide};
 use report::slo::{Outcome, Slo};
 
@@ -55,14 +56,8 @@ impl Sweep {
     /// The knee of each line over at least three loads: the highest throughput that keeps the target, or else
     /// the greatest power (Kleinrock, "Power and Deterministic Rules of Thumb", ICC 1979).
     fn knees(&self, along: usize) -> Vec<Guide> {
-        let mut lines: Vec<(String, Vec<&SweepRow>)> = Vec::new();
-        for row in self.points.iter().filter(|row| row.middle().is_some()) {
-            let name = self.name_without(row, along);
-            match lines.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, rows)) => rows.push(row),
-                None => lines.push((name, vec![row])),
-            }
-        }
+        let rows = self.points.iter().filter(|row| row.middle().is_some());
+        let lines = by_key(rows.map(|row| (self.name_without(row, along), row)));
         let knee = |(name, rows): &(String, Vec<&SweepRow>)| {
             let power = |row: &SweepRow| {
                 let run = row.middle().map(|(run, _)| run)?;

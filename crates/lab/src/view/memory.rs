@@ -2,11 +2,9 @@
 
 use naming::RATE;
 use report::CountUnit;
-use report::page::{
-    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
-};
+use report::page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 
-use super::{figure_cells, figure_names, incomplete, limited, warnings};
+use super::{figure_cells, figure_names, incomplete, limited, or_dash, warnings};
 use crate::csv::Csv;
 use crate::footprint::{MemoryCurve, MemoryPoint, Steadiness};
 use crate::{Document, Findings};
@@ -19,16 +17,13 @@ const JUDGED: &str = "Before each measurement, the load runs as fast as it goes,
 impl MemoryCurve {
     /// The table, with a row for each limit.
     pub fn table(&self) -> Table {
-        let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
         let columns = ["maxmemory", "hit ratio", "misses/s", "evicted keys"].map(str::to_owned);
-        let mut table = Table::new(columns.into_iter().chain([rate, median, tail, cpu, limit]));
+        let mut table = Table::new(columns.into_iter().chain(figure_names(CountUnit::Request)));
         for point in &self.points {
-            let hits =
-                point.hit_ratio.map_or("–".to_owned(), |ratio| format!("{:.2} %", ratio * 100.0));
+            let hits = or_dash(point.hit_ratio.map(|ratio| format!("{:.2} %", ratio * 100.0)));
             let moves = point.settled.is_some_and(|settled| !settled.still);
             let hits = if moves { hits + " (moving)" } else { hits };
-            let evicted =
-                point.evicted_keys.map_or("–".to_owned(), |n| report::grouped(n as f64));
+            let evicted = or_dash(point.evicted_keys.map(|n| report::grouped(n as f64)));
             let cells = [point.limit.clone(), hits, report::grouped(point.misses_per_s), evicted];
             let figures = figure_cells(point.figures.throughput_rps, &point.figures);
             table.row(cells.into_iter().chain(figures));
@@ -45,40 +40,24 @@ impl MemoryCurve {
         };
         let (most_misses, slowest) = (most(&misses), most(&tail));
         let share = |value: Option<f64>, most: f64| Some(value.filter(|_| most > 0.0)? / most);
-        let together = Chart::lines(
-            "Hit ratio, misses and latency by maxmemory",
-            Axis::log("maxmemory", Unit::Bytes),
-            Axis::linear("share", Unit::Share),
-        );
-        let mut together =
-            Chart { note: "Misses and latency as shares of their largest".into(), ..together };
-        let names = [
-            "hit ratio".to_owned(),
-            format!("misses, 100 % = {}", Unit::PerSecond.show(most_misses)),
-            format!("p99, 100 % = {}", Unit::Nanoseconds.show(slowest)),
-        ];
-        let [hits, missed, late] = names;
-        together.series = vec![
-            self.series(hits, &|point| point.hit_ratio),
-            self.series(missed, &|point| share(misses(point), most_misses)),
-            self.series(late, &|point| share(tail(point), slowest)),
-        ];
-        let chart = |title: &str, y: Axis, value: &dyn Fn(&MemoryPoint) -> Option<f64>| {
-            let mut chart = Chart::lines(title, Axis::log("maxmemory", Unit::Bytes), y);
-            chart.series.push(self.series(String::new(), value));
-            chart
+        let chart = |title: &str, label: &str, unit: Unit| {
+            let x = Axis::log("maxmemory", Unit::Bytes);
+            Chart::lines(format!("{title} by maxmemory"), x, Axis::linear(label, unit))
         };
-        let rate = Axis::linear("misses", Unit::PerSecond);
-        let p99 = Axis::linear("p99", Unit::Nanoseconds);
-        vec![
-            together,
-            chart("Misses per second by maxmemory", rate, &misses),
-            chart("99th percentile by maxmemory", p99, &tail),
-        ]
+        let missed = format!("misses, 100 % = {}", Unit::PerSecond.show(most_misses));
+        let late = format!("p99, 100 % = {}", Unit::Nanoseconds.show(slowest));
+        let together = chart("Hit ratio, misses and latency", "share", Unit::Share)
+            .noted("Misses and latency as shares of their largest")
+            .with("hit ratio", self.by_limit(&|point| point.hit_ratio))
+            .with(missed, self.by_limit(&|point| share(misses(point), most_misses)))
+            .with(late, self.by_limit(&|point| share(tail(point), slowest)));
+        let rate = chart("Misses per second", "misses", Unit::PerSecond);
+        let p99 = chart("99th percentile", "p99", Unit::Nanoseconds);
+        vec![together, rate.with("", self.by_limit(&misses)), p99.with("", self.by_limit(&tail))]
     }
 
     /// A figure of each limit, with all others as its note.
-    fn series(&self, name: String, value: &dyn Fn(&MemoryPoint) -> Option<f64>) -> Series {
+    fn by_limit(&self, value: &dyn Fn(&MemoryPoint) -> Option<f64>) -> Vec<DataPoint> {
         let points = self.points.iter().filter(|point| point.limit_bytes > 0);
         let points = points.filter_map(|point| {
             let hits = point
@@ -89,7 +68,7 @@ impl MemoryCurve {
             let note = format!("{hits}{rate} misses, p99 {tail}; {}", limited(&point.figures));
             Some(DataPoint::at(point.limit_bytes as f64, value(point)?).noted(note))
         });
-        Series::from_points(name, points)
+        points.collect()
     }
 
     /// Verdict on the benefit of more memory, in a sentence.
@@ -109,11 +88,8 @@ impl MemoryCurve {
         let least = self.points.iter().min_by_key(|point| point.limit_bytes)?;
         let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
         let fastest = self.points.iter().all(|point| point.rate_per_s.is_none());
-        let text = if fastest {
-            format!("{text}, as fast as it goes; {RATE} sets your rate")
-        } else {
-            text
-        };
+        let how = format!(", as fast as it goes; {RATE} sets your rate");
+        let text = text + if fastest { &how } else { "" };
         let headline = match least.hit_ratio.zip(most.hit_ratio) {
             Some((a, b)) => {
                 let [a, b] = [a, b].map(|ratio| ratio * 100.0);
@@ -189,14 +165,13 @@ impl Findings for MemoryCurve {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete);
+        let mut lede = incomplete(self.complete);
         lede.extend(self.verdict());
         let moving = self.moving();
         if !moving.is_empty() {
             let text = report::page::sentence(&moving.join(". "));
-            let told = Verdict::new("Not every hit ratio has settled", text);
-            lede.push(Verdict { tone: Tone::Warning, ..told });
+            let headline = "Not every hit ratio has settled";
+            lede.push(Verdict::new(headline, text).toned(Tone::Warning));
         }
         let text = format!(
             "The same workload on a fresh start of {} with each limit, evicting by {}. Misses are what a database \
@@ -206,12 +181,7 @@ impl Findings for MemoryCurve {
         let charts = self.charts().into_iter().map(Block::Chart);
         let blocks = charts.chain([Block::Text(text), Block::Table(self.table())]);
         let sections = vec![Section::new("By maxmemory", blocks)];
-        super::page(
-            &format!("How much memory {} needs", self.server),
-            self.runs(),
-            lede,
-            sections,
-            command_line,
-        )
+        let title = format!("How much memory {} needs", self.server);
+        super::page(&title, self.runs(), lede, sections, command_line)
     }
 }

@@ -38,13 +38,9 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
         (true, Some(_)) => format!("{limit} (disturbed)"),
         (true, None) => limit.to_owned(),
     };
-    [
-        report::grouped(rps),
-        run.msec(run.p50_ns).unwrap_or("–".to_owned()),
-        run.msec(run.p99_ns).unwrap_or("–".to_owned()),
-        run.client_cpu_ns.map_or("–".to_owned(), |ns| format!("{:.3}", ns / 1e3)),
-        limit,
-    ]
+    let [p50, p99] = [run.p50_ns, run.p99_ns].map(|ns| or_dash(run.msec(ns)));
+    let cpu = run.client_cpu_ns.map(|ns| format!("{:.3}", ns / 1e3));
+    [report::grouped(rps), p50, p99, or_dash(cpu), limit]
 }
 
 /// Describes the limit of a point, for its tooltip.
@@ -65,12 +61,7 @@ fn page(
     command_line: &str,
 ) -> Page {
     let mut page = Page { title: title.to_owned(), lede, ..Page::default() };
-    let warnings: Vec<String> = runs.warnings().iter().map(|text| sentence(text)).collect();
-    if !warnings.is_empty() {
-        let text = warnings.join(" ");
-        let headline = "Warnings";
-        page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
-    }
+    page.lede.extend(warned(&runs.warnings()));
     if let Some(first) = &runs.first {
         let product = report::page::runs::product(first);
         if !title.to_lowercase().contains(&product.to_lowercase()) {
@@ -80,13 +71,10 @@ fn page(
         let (byline, facts) = report::page::runs::about(std::slice::from_ref(first));
         page.byline = byline;
         let text = "Those of the first run; the others differ from it in the options that varied.";
-        let text = Block::Text(text.to_owned());
-        sections.push(Section::new(
-            "Plan, server and machine",
-            std::iter::once(text).chain(facts.blocks),
-        ));
+        let blocks = std::iter::once(Block::Text(text.to_owned())).chain(facts.blocks);
+        sections.push(Section::new("Plan, server and machine", blocks));
     }
-    sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
+    sections.push(again(command_line));
     page.sections = sections;
     page
 }
@@ -110,16 +98,42 @@ fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Outages and worst moments", blocks))
 }
 
-/// Warnings that a reader needs before believing the figures, for a terminal.
+/// Warnings that a reader needs before believing the figures.
 fn warnings(texts: Vec<String>) -> impl Iterator<Item = Block> {
     texts.into_iter().map(|text| Block::Note(Tone::Warning, text))
 }
 
-/// Adds the first verdict of an incomplete page.
-fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
-    if !complete {
-        let text =
-            "It was interrupted, or a run failed; the figures cover what was measured until then.";
-        lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Incomplete", text) });
-    }
+/// Remarks that change no figure.
+fn plain(texts: Vec<String>) -> impl Iterator<Item = Block> {
+    texts.into_iter().map(|text| Block::Note(Tone::Plain, text))
+}
+
+/// Warnings in one verdict; `None` without any.
+fn warned(texts: &[String]) -> Option<Verdict> {
+    let text: Vec<String> = texts.iter().map(|text| sentence(text)).collect();
+    (!texts.is_empty()).then(|| Verdict::new("Warnings", text.join(" ")).toned(Tone::Warning))
+}
+
+/// The first verdict of an incomplete page.
+fn incomplete(complete: bool) -> Vec<Verdict> {
+    let text =
+        "It was interrupted, or a run failed; the figures cover what was measured until then.";
+    let verdict = Verdict::new("Incomplete", text).toned(Tone::Warning);
+    (!complete).then_some(verdict).into_iter().collect()
+}
+
+/// The section with the command line that repeats the experiment.
+fn again(command_line: &str) -> Section {
+    Section::new("Run it again", [Block::Code(command_line.to_owned())])
+}
+
+/// Text with a capital.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A figure that may be unknown.
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
 }

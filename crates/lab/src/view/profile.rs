@@ -1,14 +1,12 @@
 //! Work for each request, as tables, charts and a page.
 
 use report::compare::GateState;
-use report::page::{
-    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
-};
+use report::page::{Axis, Block, Chart, Column, DataPoint, Page, Section, Table, Unit, Verdict};
 
-use super::{incomplete, warnings};
+use super::{again, incomplete, or_dash, warnings};
 use crate::Findings;
 use crate::csv::Csv;
-use crate::profile::{Counter, Figure, Profile, ProfiledTest, is_library};
+use crate::profile::{Counter, Figure, Profile, ProfiledTest, Work, is_library};
 
 /// Functions that a terminal lists of each test, a line names, and a page draws and lists.
 const LISTED: usize = 10;
@@ -23,32 +21,24 @@ const NAMELESS: &str = "its functions have no names, and are shown by library; b
 impl Profile {
     /// The table of tests.
     pub fn table(&self) -> Table {
-        let mut table = Table::new([
-            "test",
-            "server",
-            "instructions/request",
-            "± %",
-            "system calls",
-            "allocations",
-        ]);
-        let cell = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-        for test in &self.tests {
-            for (work, server) in test.servers.iter().zip(&self.servers) {
-                let mean = work.instructions.mean;
-                let half = work.instructions.interval.map(|(low, high)| (high - low) / mean * 50.0);
-                let [calls, allocations] = [&work.system_calls, &work.allocations]
-                    .map(|of| cell(of.as_ref().map(|of| format!("{:.2}", of.mean.max(0.0)))));
-                table.row([
-                    test.name.clone(),
-                    server.name.clone(),
-                    report::grouped(mean),
-                    cell(half.map(|half| format!("{half:.2}"))),
-                    calls,
-                    allocations,
-                ]);
-            }
-        }
-        table
+        let count =
+            |of: &Option<Figure>| or_dash(of.as_ref().map(|of| format!("{:.2}", of.mean.max(0.0))));
+        let columns: [Column<'_, (&ProfiledTest, &Work, &str)>; 6] = [
+            ("test", &|(test, ..)| test.name.clone()),
+            ("server", &|(.., server)| (*server).to_owned()),
+            ("instructions/request", &|(_, work, _)| report::grouped(work.instructions.mean)),
+            ("± %", &|(_, work, _)| {
+                let Figure { mean, interval, .. } = &work.instructions;
+                or_dash(interval.map(|(low, high)| format!("{:.2}", (high - low) / mean * 50.0)))
+            }),
+            ("system calls", &|(_, work, _)| count(&work.system_calls)),
+            ("allocations", &|(_, work, _)| count(&work.allocations)),
+        ];
+        let rows = self.tests.iter().flat_map(|test| {
+            let servers = self.servers.iter().map(|server| server.name.as_str());
+            test.servers.iter().zip(servers).map(move |(work, server)| (test, work, server))
+        });
+        Table::of(&columns, rows)
     }
 
     /// The functions of a test, the costliest or most changed first.
@@ -64,7 +54,7 @@ impl Profile {
             let mut table = Table::new(["function", "own", "own %", "inclusive"]);
             for work in &test.servers {
                 for of in work.functions.iter().take(most) {
-                    let inclusive = of.inclusive.map_or("–".to_owned(), report::grouped);
+                    let inclusive = or_dash(of.inclusive.map(report::grouped));
                     let share = format!("{:.1}", of.own / work.instructions.mean * 100.0);
                     table.row([of.name.clone(), report::grouped(of.own), share, inclusive]);
                 }
@@ -82,18 +72,16 @@ impl Profile {
         let interval = interval.map(|(low, high)| minus(format!(" ({low:.2} to {high:.2})")));
         let changes = of.functions.iter().take(NAMED);
         let changes = changes.map(|change| format!("{} {}", signed(change.added), change.name));
-        let mut line = format!(
+        let line = format!(
             "{} {} %{} = {} instructions",
             test.name,
             minus(format!("{:+.2}", of.percent)),
             interval.unwrap_or_default(),
             signed(of.instructions.mean)
         );
-        for (at, change) in changes.enumerate() {
-            line += if at == 0 { ": " } else { ", " };
-            line += &change;
-        }
-        Some(Block::Text(line))
+        let changes: Vec<String> = changes.collect();
+        let colon = if changes.is_empty() { "" } else { ": " };
+        Some(Block::Text(format!("{line}{colon}{}", changes.join(", "))))
     }
 
     /// Describes the method of the figures, and their limits.
@@ -120,17 +108,16 @@ impl Profile {
     fn verdict(&self) -> Option<Verdict> {
         let (threshold, (state, tests)) = self.threshold.zip(self.gate())?;
         let (tests, more) = (tests.join(", "), format!("over {threshold} % more instructions"));
-        let (headline, tone, text) = match state {
-            GateState::Passed => ("Gate passed", Tone::Good, format!("no test takes {more}")),
-            GateState::Failed => ("Gate failed", Tone::Bad, format!("{tests}: {more}")),
-            GateState::Undecided => {
-                let open =
-                    format!("the starts do not say if it takes {more}: {tests}; use more --starts");
-                let early = "it ended before every test was counted".to_owned();
-                ("Gate undecided", Tone::Warning, if tests.is_empty() { early } else { open })
+        Some(state.verdict(match state {
+            GateState::Passed => format!("no test takes {more}"),
+            GateState::Failed => format!("{tests}: {more}"),
+            GateState::Undecided if tests.is_empty() => {
+                "it ended before every test was counted".to_owned()
             }
-        };
-        Some(Verdict { tone, ..Verdict::new(headline, text) })
+            GateState::Undecided => {
+                format!("the starts do not say if it takes {more}: {tests}; use more --starts")
+            }
+        }))
     }
 
     /// Servers whose program does not name its functions.
@@ -160,7 +147,7 @@ impl Profile {
         for (at, server) in self.servers.iter().enumerate().take(test.servers.len()) {
             let points = names.iter().enumerate();
             let points = points.map(|(row, name)| DataPoint::at(row as f64, own(test, at, name)));
-            chart.series.push(Series::from_points(server.name.clone(), points));
+            chart = chart.with(server.name.clone(), points);
         }
         chart
     }
@@ -243,8 +230,7 @@ impl Findings for Profile {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete);
+        let mut lede = incomplete(self.complete);
         lede.extend(self.verdict());
         let mut blocks = self.summary();
         blocks.push(Block::Text(self.method()));
@@ -257,7 +243,7 @@ impl Findings for Profile {
                 sections.push(Section::new(test.name.clone(), [chart, Block::Table(table)]));
             }
         }
-        sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
+        sections.push(again(command_line));
         let versions: Vec<_> = self.servers.iter().map(|server| server.name.clone()).collect();
         let title = format!("Work per request of {}", versions.join(" and "));
         Page { title, versions, lede, sections, ..Page::default() }
@@ -269,7 +255,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::origin::Origin;
     use crate::profile::tests::counts;
-    use crate::profile::{Counts, Difference, ProfiledServer, SCHEMA, Work};
+    use crate::profile::{Counts, Difference, ProfiledServer, SCHEMA};
 
     fn test(servers: &[&[Counts]]) -> ProfiledTest {
         let difference = servers.get(1).and_then(|new| Difference::between(servers[0], new, None));

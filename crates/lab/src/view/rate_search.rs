@@ -1,6 +1,8 @@
 //! A search as tables, a chart and a page.
 
-use report::page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+use report::page::{
+    Block, Chart, Column, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
@@ -44,11 +46,6 @@ impl RateSearch {
         }
     }
 
-    /// The curve around the found rate, as a table.
-    pub fn curve_table(&self) -> Table {
-        self.trial_table(Phase::Curve)
-    }
-
     /// Every trial of a phase, as a table.
     fn trial_table(&self, phase: Phase) -> Table {
         let mut columns = vec!["rate".to_owned()];
@@ -71,18 +68,15 @@ impl RateSearch {
 
     /// Builds the table of every tried rate, from the lowest.
     fn rate_table(&self) -> Table {
-        let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();
         rates.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        for rate in rates {
-            table.row([
-                report::grouped(rate.rate_per_s),
-                rate.trials.len().to_string(),
-                rate.void.to_string(),
-                self.kept(rate),
-            ]);
-        }
-        table
+        let columns: [Column<'_, &Rate>; 4] = [
+            ("rate", &|rate| report::grouped(rate.rate_per_s)),
+            ("trials", &|rate| rate.trials.len().to_string()),
+            ("void", &|rate| rate.void.to_string()),
+            ("kept", &|rate| self.kept(rate)),
+        ];
+        Table::of(&columns, rates)
     }
 
     /// Latency against rate.
@@ -97,7 +91,7 @@ impl RateSearch {
             });
             let mut points: Vec<DataPoint> = points.collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series::from_points(name, points)
+            Series::new(name, points)
         };
         let bounded = self.slo.latency();
         let mut series = vec![
@@ -168,8 +162,8 @@ impl Findings for RateSearch {
                 Phase::Search => "search",
                 Phase::Curve => "curve",
             };
-            table
-                .row([phase.to_owned(), format!("{rate_per_s:.2}"), kept.to_owned(), why], figures);
+            let cells = [phase.to_owned(), format!("{rate_per_s:.2}"), kept.to_owned(), why];
+            table.row(cells, figures);
         }
         table.text()
     }
@@ -182,7 +176,7 @@ impl Findings for RateSearch {
         };
         let headline = format!("{}: {}{ended}", self.test, conclusion.headline);
         let mut blocks = vec![Block::Verdict(Verdict::new(headline, conclusion.text.clone()))];
-        let curve = self.curve_table();
+        let curve = self.trial_table(Phase::Curve);
         if !curve.rows.is_empty() {
             blocks.push(Block::Table(curve));
             blocks.extend((!quiet).then(|| Block::Chart(self.chart())));
@@ -200,15 +194,11 @@ impl Findings for RateSearch {
             (SearchOutcome::Found | SearchOutcome::AtLeast, false) => Tone::Good,
             _ => Tone::Warning,
         };
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
+        let mut lede = incomplete(self.complete());
         let shown = |rate: f64| Unit::PerSecond.show(rate);
         let found_rate = self.found().passes_per_s.and_then(|rate| self.rate_of(rate));
-        let mut figures: Vec<(String, String)> = conclusion
-            .rate_per_s
-            .map(|rate| ("rate".to_owned(), shown(rate)))
-            .into_iter()
-            .collect();
+        let rate = conclusion.rate_per_s.map(|rate| ("rate".to_owned(), shown(rate)));
+        let mut figures: Vec<(String, String)> = rate.into_iter().collect();
         if let (Some(low), Some(high)) = (conclusion.low_per_s, conclusion.high_per_s) {
             let interval = format!("{} – {}", shown(low), shown(high));
             figures.push(("95 % interval".to_owned(), interval));
@@ -218,13 +208,8 @@ impl Findings for RateSearch {
             let value = bound.clause.describe(bound.value);
             (bound.clause.name(), format!("{} ({value})", bound.outcome.word()))
         }));
-        lede.push(Verdict {
-            headline: format!("{}: {}", self.test, conclusion.headline),
-            text: conclusion.text,
-            tone,
-            figures,
-            ..Verdict::default()
-        });
+        let headline = format!("{}: {}", self.test, conclusion.headline);
+        lede.push(Verdict { tone, figures, ..Verdict::new(headline, conclusion.text) });
         let text = "Latencies are response times, counted from when a request was due. The load \
             is an open loop: slow replies do not delay it. A rate is judged by all of its trials \
             together. A miss that delays by other programs or the hypervisor can explain makes no rate missed; \
@@ -233,7 +218,8 @@ impl Findings for RateSearch {
         let rates = Section::new("Every rate", [Block::Table(self.rate_table())]);
         let trials = Block::Table(self.trial_table(Phase::Search));
         let around = |text| {
-            let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
+            let blocks =
+                [text, Block::Chart(self.chart()), Block::Table(self.trial_table(Phase::Curve))];
             Section::new("Around the rate found", blocks)
         };
         let mut sections = match self.trials_of(Phase::Curve).next() {

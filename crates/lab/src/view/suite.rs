@@ -1,25 +1,23 @@
 //! A suite as tables, charts and a page; two suites as one table.
 
+use measure::statistics::Interval;
 use report::CountUnit;
+use report::groups::unique;
 use report::page::{
-    Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+    Axis, Block, Chart, Column, DataPoint, Page, Section, Table, Tone, Unit, Verdict,
 };
+use workload::quantity::counted;
 
-use super::{figure_cells, figure_names, incomplete, limited, warnings};
+use super::{again, figure_cells, figure_names, incomplete, limited, or_dash, plain, warnings};
 use crate::csv::Csv;
+use crate::figures::Figures;
 use crate::suite::{ComparedFigure, Difference, Entry, Suite, SuiteComparison};
 use crate::{Document, Findings};
 
 impl Suite {
     /// Groups in the order of their first specs.
     pub fn groups(&self) -> Vec<&str> {
-        let mut groups: Vec<&str> = Vec::new();
-        for entry in &self.specs {
-            if !groups.contains(&entry.group()) {
-                groups.push(entry.group());
-            }
-        }
-        groups
+        unique(self.specs.iter().map(Entry::group))
     }
 
     /// The table of measured specs; of one group, if one is named.
@@ -34,7 +32,7 @@ impl Suite {
             let Some((round, figures)) = entry.median() else { continue };
             let [rps, p50, p99, client, limit] = figure_cells(figures.throughput_rps, figures);
             let server = entry.server_cpu_us.get(round).copied().flatten();
-            let server = server.map_or("–".to_owned(), |us| format!("{us:.3}"));
+            let server = or_dash(server.map(|us| format!("{us:.3}")));
             let name = entry.name.clone();
             table.row([name, rps, p50, p99, server, client, bytes_per_key(entry), limit]);
         }
@@ -53,11 +51,9 @@ impl Suite {
 
     /// Returns the remarks on the specs, one line each.
     pub fn remarks(&self) -> Vec<String> {
-        let lines = self.specs.iter().flat_map(|entry| {
-            let lines = entry.remarks.iter().map(|remark| format!("{}: {remark}", entry.name));
-            lines.collect::<Vec<String>>()
-        });
-        lines.collect()
+        let remarks =
+            self.specs.iter().flat_map(|of| of.remarks.iter().map(move |text| (of, text)));
+        remarks.map(|(entry, remark)| format!("{}: {remark}", entry.name)).collect()
     }
 
     /// Counts the specs that were measured, skipped and failed, in a sentence.
@@ -65,7 +61,7 @@ impl Suite {
         let measured = self.specs.iter().filter(|entry| !entry.figures.is_empty()).count();
         let skipped = self.specs.iter().filter(|entry| entry.skipped.is_some()).count();
         let failed = self.specs.iter().filter(|entry| entry.failure.is_some()).count();
-        let specs = workload::quantity::counted(measured as u64, "spec");
+        let specs = counted(measured as u64, "spec");
         format!(
             "{specs} measured on {}, {skipped} not supported here, {failed} failed.",
             self.server
@@ -74,18 +70,15 @@ impl Suite {
 
     /// Requests per second of a group's specs.
     fn chart(&self, group: &str) -> Option<Chart> {
-        let measured = self.specs.iter().filter(|entry| entry.group() == group);
-        let measured: Vec<&Entry> = measured.filter(|entry| !entry.figures.is_empty()).collect();
-        let labels: Vec<&str> = measured.iter().map(|entry| entry.name.as_str()).collect();
-        let rate = Axis::linear("throughput", Unit::PerSecond);
-        let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
-        let points = measured.iter().enumerate().filter_map(|(at, entry)| {
-            let (_, figures) = entry.median()?;
-            Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
+        let entries = self.specs.iter().filter(|entry| entry.group() == group);
+        let measured = entries.filter_map(|entry| Some((entry.name.as_str(), entry.median()?.1)));
+        let (labels, figures): (Vec<&str>, Vec<&Figures>) = measured.unzip();
+        let points = figures.iter().enumerate().map(|(at, figures)| {
+            DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures))
         });
-        let points: Vec<DataPoint> = points.collect();
-        chart.series.push(Series::from_points("", points));
-        (!measured.is_empty()).then_some(chart)
+        let rate = Axis::linear("throughput", Unit::PerSecond);
+        let chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
+        (!figures.is_empty()).then(|| chart.with("", points))
     }
 }
 
@@ -122,8 +115,6 @@ impl Findings for Suite {
     }
 
     fn shown(&self, quiet: bool) -> Vec<Block> {
-        let plain =
-            |lines: Vec<String>| lines.into_iter().map(|line| Block::Note(Tone::Plain, line));
         let mut blocks: Vec<Block> =
             self.compared.iter().flat_map(SuiteComparison::shown).collect();
         blocks.push(Block::Table(self.table(None)));
@@ -137,8 +128,7 @@ impl Findings for Suite {
 
     /// The page, with changes against an earlier suite on top.
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
+        let mut lede = incomplete(self.complete());
         lede.push(Verdict::new(self.count(), ""));
         let mut sections = Vec::new();
         if let Some(compared) = &self.compared {
@@ -147,27 +137,20 @@ impl Findings for Suite {
         }
         for group in self.groups() {
             let chart = self.chart(group).map(Block::Chart);
-            let table = self.table(Some(group));
-            let mut blocks: Vec<Block> = chart.into_iter().collect();
-            if !table.rows.is_empty() {
-                blocks.push(Block::Table(table));
-            }
+            let table = self.table(Some(group)).filled().map(Block::Table);
             let entries = self.specs.iter().filter(|entry| entry.group() == group);
             let told = entries.filter(|entry| !entry.description.is_empty());
-            let descriptions: Vec<(String, String)> =
-                told.map(|entry| (entry.name.clone(), entry.description.clone())).collect();
-            blocks.push(Block::KeyValues(descriptions));
+            let descriptions = told.map(|entry| (entry.name.clone(), entry.description.clone()));
+            let blocks = chart.into_iter().chain(table).chain([Block::pairs(descriptions)]);
             sections.push(Section::new(group, blocks));
         }
         let left_out = self.left_out();
         if !left_out.is_empty() {
-            let notes = left_out.into_iter().map(|line| Block::Note(Tone::Plain, line));
-            sections.push(Section::new("Not measured", notes));
+            sections.push(Section::new("Not measured", plain(left_out)));
         }
         let remarks = self.remarks();
         if !remarks.is_empty() {
-            let notes = remarks.into_iter().map(|line| Block::Note(Tone::Plain, line));
-            sections.push(Section::new("Remarks", notes).folded());
+            sections.push(Section::new("Remarks", plain(remarks)).folded());
         }
         let mut limits = Table::new(["spec", "limited by"]);
         for entry in &self.specs {
@@ -175,13 +158,8 @@ impl Findings for Suite {
             limits.row([entry.name.as_str(), &figures.verdict]);
         }
         sections.push(Section::new("What limited each spec", [Block::Table(limits)]).folded());
-        super::page(
-            &format!("A suite on {}", self.server),
-            self.runs(),
-            lede,
-            sections,
-            command_line,
-        )
+        let title = format!("A suite on {}", self.server);
+        super::page(&title, self.runs(), lede, sections, command_line)
     }
 }
 
@@ -195,68 +173,45 @@ fn bytes_per_key(entry: &Entry) -> String {
 impl SuiteComparison {
     /// The table, with differences on top.
     pub fn table(&self) -> Table {
-        let [a, b] = &self.names;
-        let columns = [
-            "spec",
-            "compared by",
-            a.as_str(),
-            b.as_str(),
-            "ratio",
-            "95 % interval",
-            "p99 ratio",
-            "conclusion",
+        let interval = |row: &Difference| match row.interval? {
+            Interval { low, high } if high.is_finite() => Some(format!("{low:.3} – {high:.3}")),
+            Interval { low, .. } => Some(format!("{low:.3} or more")),
+        };
+        let value = |row: &Difference, side: usize| match (row.by, row.values[side]) {
+            (ComparedFigure::Throughput, rps) => report::grouped(rps),
+            (ComparedFigure::Median, ns) => format!("{:.3}", ns / 1e6),
+            (ComparedFigure::ServerCpu, us) => format!("{us:.2}"),
+        };
+        let by = |row: &Difference| match row.by {
+            ComparedFigure::Throughput => "requests/s",
+            ComparedFigure::Median => "p50 (ms)",
+            ComparedFigure::ServerCpu => "server CPU µs/request",
+        };
+        let columns: [Column<'_, &Difference>; 8] = [
+            ("spec", &|row| row.name.clone()),
+            ("compared by", &|row| by(row).to_owned()),
+            (&self.names[0], &|row| value(row, 0)),
+            (&self.names[1], &|row| value(row, 1)),
+            ("ratio", &|row| format!("{:.3}", row.ratio)),
+            ("95 % interval", &|row| or_dash(interval(row))),
+            ("p99 ratio", &|row| or_dash(row.p99_ratio.map(|ratio| format!("{ratio:.2}")))),
+            ("conclusion", &|row| conclusion(row).to_owned()),
         ];
-        let mut table = Table::new(columns);
-        for row in &self.rows {
-            let interval = row.interval.map_or("–".to_owned(), |interval| {
-                if interval.high.is_finite() {
-                    format!("{:.3} – {:.3}", interval.low, interval.high)
-                } else {
-                    format!("{:.3} or more", interval.low)
-                }
-            });
-            let (by, [before, after]) = match row.by {
-                ComparedFigure::Throughput => ("requests/s", row.values.map(report::grouped)),
-                ComparedFigure::Median => {
-                    ("p50 (ms)", row.values.map(|nanoseconds| format!("{:.3}", nanoseconds / 1e6)))
-                }
-                ComparedFigure::ServerCpu => {
-                    ("server CPU µs/request", row.values.map(|us| format!("{us:.2}")))
-                }
-            };
-            table.row([
-                row.name.clone(),
-                by.to_owned(),
-                before,
-                after,
-                format!("{:.3}", row.ratio),
-                interval,
-                row.p99_ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
-                conclusion(row).to_owned(),
-            ]);
-        }
-        table
+        Table::of(&columns, &self.rows)
     }
 
     /// The answer in a sentence.
     pub fn verdict(&self) -> Verdict {
         let changed: Vec<&Difference> = self.rows.iter().filter(|row| row.differs).collect();
-        let (slower, faster): (Vec<&Difference>, Vec<&Difference>) =
-            changed.iter().partition(|row| row.is_slower());
+        let slower = changed.iter().filter(|row| row.is_slower()).count();
+        let specs = counted(self.rows.len() as u64, "spec");
+        let is_single = self.rows.iter().any(|row| row.interval.is_none());
         let headline = match changed.len() {
-            0 if self.rows.iter().any(|row| row.interval.is_none()) => {
-                "Undecided: a spec needs at least two rounds on each side".to_owned()
+            0 if is_single => "Undecided: a spec needs at least two rounds on each side".to_owned(),
+            0 => format!("None of {specs} was found to differ"),
+            count => {
+                format!("{count} of {specs} differ: {slower} slower, {} faster", count - slower)
             }
-            0 => format!(
-                "None of {} was found to differ",
-                workload::quantity::counted(self.rows.len() as u64, "spec")
-            ),
-            count => format!(
-                "{count} of {} differ: {} slower, {} faster",
-                workload::quantity::counted(self.rows.len() as u64, "spec"),
-                slower.len(),
-                faster.len()
-            ),
         };
         let worst = changed.iter().take(3).map(|row| {
             if row.fails_more() {
@@ -280,7 +235,7 @@ impl SuiteComparison {
         let open = self.open().count();
         let headline = match open {
             0 => headline,
-            open if changed.is_empty() && self.rows.iter().any(|row| row.interval.is_none()) => {
+            open if changed.is_empty() && is_single => {
                 text = format!("{text} {open} of {} undecided.", self.rows.len());
                 headline
             }
@@ -290,7 +245,7 @@ impl SuiteComparison {
             text = format!("{}. {text}", worst.join(", "));
         }
         let tone = if self.regressed() { Tone::Bad } else { Tone::Plain };
-        Verdict { tone, ..Verdict::new(headline, text) }
+        Verdict::new(headline, text).toned(tone)
     }
 
     /// Blocks for a terminal.
@@ -303,7 +258,7 @@ impl SuiteComparison {
     /// Returns the comparison's part of a page.
     pub fn section(&self) -> Section {
         let mut blocks = vec![Block::Table(self.table())];
-        blocks.extend(self.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone())));
+        blocks.extend(plain(self.left_out.clone()));
         Section::new(format!("{} against {}", self.names[1], self.names[0]), blocks)
     }
 
@@ -312,10 +267,7 @@ impl SuiteComparison {
         Page {
             title: format!("Suites: {} against {}", self.names[1], self.names[0]),
             lede: vec![self.verdict()],
-            sections: vec![
-                self.section(),
-                Section::new("Run it again", [Block::Code(command_line.to_owned())]),
-            ],
+            sections: vec![self.section(), again(command_line)],
             ..Page::default()
         }
     }

@@ -1,9 +1,10 @@
 //! A survey as tables, charts and a page.
 
 use report::CountUnit;
+use report::groups::unique;
 use report::page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 
-use super::{figure_cells, figure_names, incomplete, limited, warnings};
+use super::{capital, figure_cells, figure_names, incomplete, limited, plain, warnings};
 use crate::figures::{Figures, disturbed};
 use crate::survey::{ChapterResult, StepResult, Survey};
 use crate::{Document, Findings};
@@ -59,59 +60,40 @@ impl ChapterResult {
         if self.points.iter().all(|point| point.figures.is_empty()) {
             return Vec::new();
         }
-        let rate = || Axis::linear("throughput", Unit::PerSecond);
+        let rate = Axis::linear("throughput", Unit::PerSecond);
+        let (rps, bytes) = (StepResult::throughput_rps, StepResult::bytes_per_s);
+        let p99 = |point: &StepResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
         match self.key.as_str() {
             "payload" => {
-                let size = || Axis::log("value size", Unit::Bytes);
+                let size = Axis::log("value size", Unit::Bytes);
                 let bits = Axis::linear("requests and replies", Unit::BytesPerSecond);
                 vec![
-                    self.lines(
-                        "Bytes per second by value size",
-                        size(),
-                        bits,
-                        StepResult::bytes_per_s,
-                    ),
-                    self.lines(
-                        "Requests per second by value size",
-                        size(),
-                        rate(),
-                        StepResult::throughput_rps,
-                    ),
+                    self.lines("Bytes per second", size.clone(), bits, bytes),
+                    self.lines("Requests per second", size, rate, rps),
                 ]
             }
             "connections" => {
-                let count = || Axis::log("connections", Unit::Count);
+                let count = Axis::log("connections", Unit::Count);
                 let time = Axis::log("p99", Unit::Nanoseconds);
                 vec![
-                    self.lines(
-                        "Requests per second by connections",
-                        count(),
-                        rate(),
-                        StepResult::throughput_rps,
-                    ),
-                    self.lines(
-                        "99th percentile of response time by connections",
-                        count(),
-                        time,
-                        |point| point.slowest().map_or(0.0, |run| run.p99_ns as f64),
-                    ),
+                    self.lines("Requests per second", count.clone(), rate, rps),
+                    self.lines("99th percentile of response time", count, time, p99),
                 ]
             }
             "messages" => {
                 let time = Axis::linear("p99", Unit::Nanoseconds);
-                vec![self.bars("99th percentile of delivery time".to_owned(), time, |point| {
-                    point.slowest().map_or(0.0, |run| run.p99_ns as f64)
-                })]
+                vec![self.bars("99th percentile of delivery time".to_owned(), time, p99)]
             }
             _ => {
                 let title = format!("Requests per second: {}", self.title.to_lowercase());
-                vec![self.bars(title, rate(), StepResult::throughput_rps)]
+                vec![self.bars(title, rate, rps)]
             }
         }
     }
 
-    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&StepResult) -> f64) -> Chart {
-        let mut chart = Chart::lines(title, x, y);
+    /// Draws a figure over an axis, which completes its title.
+    fn lines(&self, what: &str, x: Axis, y: Axis, value: fn(&StepResult) -> f64) -> Chart {
+        let mut chart = Chart::lines(format!("{what} by {}", x.label), x, y);
         for point in &self.points {
             let (Some(x), Some(run)) = (point.x, point.slowest()) else { continue };
             let shown = DataPoint::at(x, value(point)).noted(limited(run));
@@ -121,12 +103,8 @@ impl ChapterResult {
     }
 
     fn bars(&self, title: String, y: Axis, value: fn(&StepResult) -> f64) -> Chart {
-        let mut labels: Vec<&str> = Vec::new();
-        for point in self.points.iter().filter(|point| !point.figures.is_empty()) {
-            if !labels.contains(&point.label.as_str()) {
-                labels.push(&point.label);
-            }
-        }
+        let measured = self.points.iter().filter(|point| !point.figures.is_empty());
+        let labels = unique(measured.map(|point| point.label.as_str()));
         let mut chart = Chart::bars(title, labels.clone(), y);
         for point in &self.points {
             let at = labels.iter().position(|label| *label == point.label);
@@ -189,10 +167,8 @@ impl ChapterResult {
             (base > 0.0).then(|| format!("{} ×{:.2}", point.label, point.throughput_rps() / base))
         });
         let ratios: Vec<String> = ratios.collect();
-        if ratios.is_empty() {
-            return Vec::new();
-        }
-        vec![format!("{of} against {to}: {}.", ratios.join(", "))]
+        let remark = format!("{of} against {to}: {}.", ratios.join(", "));
+        if ratios.is_empty() { Vec::new() } else { vec![remark] }
     }
 }
 
@@ -209,11 +185,8 @@ impl Survey {
 
     /// Returns the question of the survey about its server.
     pub fn title(&self) -> String {
-        let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {
-            let product = report::page::runs::product(run);
-            let mut letters = product.chars();
-            letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
-        });
+        let product = self.runs().first.as_deref().map(report::page::runs::product);
+        let name = product.map_or("the server".to_owned(), |product| capital(&product));
         format!("How fast is {name} on this machine?")
     }
 
@@ -232,39 +205,36 @@ impl Survey {
 
     /// The answer in a few figures.
     pub fn verdict(&self) -> Verdict {
-        let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
-        let figure = |key: &str, series: &str, label: &str| {
-            let found =
-                chapter(key)?.points.iter().find(|p| p.series == series && p.label == label);
+        let chapter = self.chapters.iter().find(|chapter| chapter.key == "pipeline");
+        let figure = |series: &str, label: &str| {
+            let found = chapter?.points.iter().find(|p| p.series == series && p.label == label);
             found.filter(|p| !p.figures.is_empty())
         };
-        let mut figures = Vec::new();
-        for (name, series, label) in [
+        let named = [
             ("SET", "-P 1", "SET"),
             ("GET", "-P 1", "GET"),
             ("SET, pipeline of 16", "-P 16", "SET"),
             ("GET, pipeline of 16", "-P 16", "GET"),
-        ] {
-            if let Some(point) = figure("pipeline", series, label) {
-                figures.push((name.to_owned(), Unit::PerSecond.show(point.throughput_rps())));
-            }
-        }
-        let limit = figure("pipeline", "-P 1", "GET").and_then(StepResult::slowest);
+        ];
+        let figures = named.into_iter().filter_map(|(name, series, label)| {
+            let rate = figure(series, label)?.throughput_rps();
+            Some((name.to_owned(), Unit::PerSecond.show(rate)))
+        });
+        let figures: Vec<(String, String)> = figures.collect();
+        let limit = figure("-P 1", "GET").and_then(StepResult::slowest);
         let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
             let others = run.disturbed().map_or(String::new(), |cause| {
                 format!(" The figure says little: {}.", cause.describe())
             });
             format!("GET without a pipeline was limited by {}.{others}", run.verdict)
         });
-        let tone = match limit.and_then(Figures::disturbed) {
-            Some(_) => Tone::Warning,
-            None => Tone::Plain,
-        };
+        let is_disturbed = limit.and_then(Figures::disturbed).is_some();
+        let tone = if is_disturbed { Tone::Warning } else { Tone::Plain };
         let headline = match figures.iter().find(|(name, _)| name == "GET") {
             Some((_, rate)) => format!("{} GET without a pipeline", rate),
             None => "A survey".to_owned(),
         };
-        Verdict { headline, text, tone, figures, ..Verdict::default() }
+        Verdict { figures, ..Verdict::new(headline, text).toned(tone) }
     }
 }
 
@@ -292,20 +262,14 @@ impl Findings for Survey {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
+        let mut lede = incomplete(self.complete());
         lede.push(self.verdict());
         let sections = self.chapters.iter().map(|answer| {
             let mut blocks = vec![Block::Text(answer.text.clone())];
-            blocks.extend(
-                answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
-            );
+            blocks.extend(plain(answer.remarks()));
             blocks.extend(answer.charts().into_iter().map(Block::Chart));
-            if !answer.points.is_empty() {
-                blocks.push(Block::Table(answer.table()));
-            }
-            let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
-            blocks.extend(notes);
+            blocks.extend(answer.table().filled().map(Block::Table));
+            blocks.extend(plain(answer.left_out.clone()));
             Section::new(answer.title.clone(), blocks)
         });
         let mut sections: Vec<Section> = sections.collect();

@@ -1,10 +1,10 @@
 //! A sweep as a table, charts and a page.
 
+use report::groups::unique;
 use report::page::{
-    Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+    Axis as Scale, Block, Chart, Column, DataPoint, Page, Section, Table, Tone, Unit, Verdict,
 };
-
-use report::slo::{Judgement, Outcome};
+use report::slo::{Judgement, Outcome, Slo};
 
 use super::axis::described;
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited, warnings};
@@ -56,25 +56,19 @@ impl Sweep {
     /// The charts: throughput, latency and, if the size of values varies, bytes.
     pub fn charts(&self) -> Vec<Chart> {
         let mut charts: Vec<Chart> = self.rate_curve().into_iter().collect();
-        charts.extend([
-            self.chart(
-                self.runs().unit().rate_title(),
-                Scale::linear("throughput", Unit::PerSecond),
-                |row| {
-                    let (run, span) = row.middle()?;
-                    Some((run.throughput_rps, (row.figures.len() > 1).then_some(span)))
-                },
-            ),
-            self.chart(
-                "99th percentile of response time",
-                Scale::log("p99", Unit::Nanoseconds),
-                |row| Some((row.middle()?.0.p99_ns as f64, None)),
-            ),
-        ]);
+        let rate = Scale::linear("throughput", Unit::PerSecond);
+        charts.push(self.chart(self.runs().unit().rate_title(), rate, |row| {
+            let (run, span) = row.middle()?;
+            Some((run.throughput_rps, (row.figures.len() > 1).then_some(span)))
+        }));
+        let time = Scale::log("p99", Unit::Nanoseconds);
+        charts.push(self.chart("99th percentile of response time", time, |row| {
+            Some((row.middle()?.0.p99_ns as f64, None))
+        }));
         if self.axes.iter().any(|axis| axis.option == "-d") {
-            let scale = Scale::linear("requests and replies", Unit::BytesPerSecond);
+            let bytes = Scale::linear("requests and replies", Unit::BytesPerSecond);
             charts.push(
-                self.chart("Bytes per second", scale, |row| {
+                self.chart("Bytes per second", bytes, |row| {
                     Some((row.middle()?.0.bytes_per_s, None))
                 }),
             );
@@ -114,14 +108,12 @@ impl Sweep {
     /// Draws bars, if no varying option is a number.
     fn bars(&self, title: &str, y: Scale, shown: ChartedValue) -> Chart {
         let names = self.points.iter().map(|row| self.name_without(row, usize::MAX));
-        let mut chart = Chart::bars(title, names, y);
         let points = (0..).zip(&self.points).filter_map(|(at, row)| {
             let ((value, span), (run, _)) = (shown(row)?, row.middle()?);
             let point = DataPoint::at(f64::from(at), value).noted(limited(run));
             Some(DataPoint { interval: span, ..point })
         });
-        chart.series.push(Series::from_points("", points.collect::<Vec<_>>()));
-        chart
+        Chart::bars(title, names, y).with("", points)
     }
 
     /// Returns the name of a row, without the setting of one axis.
@@ -134,13 +126,7 @@ impl Sweep {
 
     /// The tests, each once.
     fn tests(&self) -> Vec<&str> {
-        let mut tests: Vec<&str> = Vec::new();
-        for row in &self.points {
-            if !tests.contains(&row.test.as_str()) {
-                tests.push(&row.test);
-            }
-        }
-        tests
+        unique(self.points.iter().map(|row| row.test.as_str()))
     }
 
     /// The fastest point of each test, in words; with a target, among the points that keep it.
@@ -177,11 +163,9 @@ impl Sweep {
         let with = if self.axes.is_empty() { "" } else { " with" };
         let least = if is_all && self.slo.is_none() { "at least " } else { "" };
         let settings = settings.collect::<String>();
-        let headline = format!("{test}: {least}{rps} {unit}{with}{settings}");
-        let headline = match &self.slo {
-            Some(slo) => format!("{headline}, the most that keeps {}", slo.text),
-            None => headline,
-        };
+        let keeps = |slo: &Slo| format!(", the most that keeps {}", slo.text);
+        let keeps = self.slo.as_ref().map(keeps).unwrap_or_default();
+        let headline = format!("{test}: {least}{rps} {unit}{with}{settings}{keeps}");
         let mut text = limited_by(run, "Limited by ") + ".";
         if let Some(noise) = noise {
             text += &if counts(run) && run.disturbed().is_some() {
@@ -205,8 +189,7 @@ impl Sweep {
         let missed = targets.iter().filter(|target| target.outcome == Outcome::Missed).count();
         if missed == targets.len() {
             let why = first.target.as_ref().map_or("", |target| target.why.as_str());
-            let headline = format!("{test}: no point keeps {slo}");
-            return Verdict { tone: Tone::Bad, ..Verdict::new(headline, why) };
+            return Verdict::new(format!("{test}: no point keeps {slo}"), why).toned(Tone::Bad);
         }
         let headline = format!("{test}: no point was shown to keep {slo}");
         let open = targets.iter().find(|target| target.outcome != Outcome::Missed);
@@ -216,18 +199,17 @@ impl Sweep {
             targets.len(),
             open.map_or("", |target| target.why.as_str())
         );
-        Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) }
+        Verdict::new(headline, text).toned(Tone::Warning)
     }
 
     /// The verdict of every row.
     fn limits(&self) -> Table {
-        let mut table = Table::new(["point", "limited by"]);
-        for row in &self.points {
-            if let Some((run, _)) = row.middle() {
-                table.row([self.name_without(row, usize::MAX), run.verdict.clone()]);
-            }
-        }
-        table
+        let columns: [Column<'_, (&SweepRow, &Figures)>; 2] = [
+            ("point", &|(row, _)| self.name_without(row, usize::MAX)),
+            ("limited by", &|(_, run)| run.verdict.clone()),
+        ];
+        let measured = self.points.iter().filter_map(|row| Some((row, row.middle()?.0)));
+        Table::of(&columns, measured)
     }
 }
 
@@ -273,19 +255,15 @@ impl Findings for Sweep {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
+        let mut lede = incomplete(self.complete());
         lede.extend(self.best().into_iter().take(4));
         let options: Vec<&str> = self.axes.iter().map(|axis| described(&axis.option).0).collect();
         let tests = match self.tests().as_slice() {
             tests if tests.len() <= TESTS_NAMED => tests.join(", "),
             tests => format!("{} tests", tests.len()),
         };
-        let title = if options.is_empty() {
-            format!("{tests}: throughput and response time")
-        } else {
-            format!("{tests}: throughput and response time by {}", options.join(" and "))
-        };
+        let by = if options.is_empty() { "" } else { " by " };
+        let title = format!("{tests}: throughput and response time{by}{}", options.join(" and "));
         let charts = self.charts().into_iter().map(Block::Chart);
         let mut table = vec![Block::Table(self.table())];
         if self.points.iter().any(|row| row.figures.len() > 1) {

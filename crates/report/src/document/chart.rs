@@ -18,7 +18,7 @@ use super::Unit;
 /// for (depth, rates) in [(1, [21e3, 98e3]), (16, [190e3, 640e3])] {
 ///     let points = [1.0, 10.0].into_iter().zip(rates);
 ///     let points = points.map(|(c, rate)| DataPoint::at(c, rate).noted("limited by the server"));
-///     chart.series.push(Series::from_points(format!("pipeline of {depth}"), points));
+///     chart.series.push(Series::new(format!("pipeline of {depth}"), points));
 /// }
 /// assert_eq!(chart.points_shown(), 4);
 /// ```
@@ -124,18 +124,13 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series of plain points.
-    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let points = points.into_iter().map(DataPoint::from).collect();
-        Self { name: name.into(), points, dashed: false }
-    }
-
-    /// Creates a series of points with details.
-    pub fn from_points(
+    /// A series of these points.
+    pub fn new<P: Into<DataPoint>>(
         name: impl Into<String>,
-        points: impl IntoIterator<Item = DataPoint>,
+        points: impl IntoIterator<Item = P>,
     ) -> Self {
-        Self { name: name.into(), points: points.into_iter().collect(), dashed: false }
+        let points = points.into_iter().map(Into::into).collect();
+        Self { name: name.into(), points, dashed: false }
     }
 
     /// Draws the series in dashes.
@@ -223,8 +218,23 @@ impl Chart {
     pub fn add(&mut self, series: &str, point: DataPoint) {
         match self.series.iter_mut().find(|known| known.name == series) {
             Some(series) => series.points.push(point),
-            None => self.series.push(Series::from_points(series, [point])),
+            None => self.series.push(Series::new(series, [point])),
         }
+    }
+
+    /// Adds a series of these points.
+    pub fn with<P: Into<DataPoint>>(
+        mut self,
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = P>,
+    ) -> Self {
+        self.series.push(Series::new(name, points));
+        self
+    }
+
+    /// Sets the hint below the chart.
+    pub fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
     }
 
     /// A chart of lines, without any yet.
@@ -258,7 +268,7 @@ impl Chart {
     /// let mut chart = Chart::bars("Throughput", ["SET", "GET"], ratio);
     /// let set = DataPoint::at(0.0, 1.04).within(1.01, 1.07).noted("significant");
     /// let get = DataPoint::at(1.0, 0.99).within(0.97, 1.02);
-    /// chart.series.push(Series::from_points("candidate", [set, get]));
+    /// chart.series.push(Series::new("candidate", [set, get]));
     /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
     /// assert_eq!(chart.points_shown(), 2);
     /// ```
@@ -289,16 +299,20 @@ impl Chart {
         }
     }
 
+    /// The points that the scales can show.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &DataPoint> {
+        self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p))
+    }
+
     /// Returns the number of points that the scales can show.
     pub fn points_shown(&self) -> usize {
-        self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
+        self.shown().count()
     }
 
     /// Returns the number of points of each series that are shown.
     pub fn points_by_series(&self) -> Vec<usize> {
-        let shown_counts =
-            self.series.iter().map(|series| series.points.iter().filter(|p| self.shows(p)).count());
-        shown_counts.collect()
+        let series = self.series.iter().map(|series| series.points.iter());
+        series.map(|points| points.filter(|point| self.shows(point)).count()).collect()
     }
 
     /// Returns whether the scales can show a point.

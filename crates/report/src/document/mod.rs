@@ -59,6 +59,11 @@ impl Verdict {
     pub fn new(headline: impl Into<String>, text: impl Into<String>) -> Self {
         Self { headline: headline.into(), text: text.into(), ..Self::default() }
     }
+
+    /// Sets the severity.
+    pub fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
 }
 
 /// Text with a capital and a full stop; empty text stays empty.
@@ -78,6 +83,13 @@ pub struct Section {
     pub blocks: Vec<Block>,
     /// Set if only the heading is visible until the section is opened.
     pub folded: bool,
+}
+
+impl Block {
+    /// Names and values.
+    pub fn pairs<N: Into<String>>(pairs: impl IntoIterator<Item = (N, String)>) -> Self {
+        Self::KeyValues(pairs.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
 }
 
 impl Section {
@@ -113,6 +125,9 @@ pub enum Block {
     Code(String),
 }
 
+/// A column of a table: its title, and the cell of an item.
+pub type Column<'c, T> = (&'c str, &'c dyn Fn(&T) -> String);
+
 /// Rows and columns of text, for a page or a terminal. Columns of figures are detected and right-aligned.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
@@ -132,6 +147,29 @@ impl Table {
         Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
+    /// A table with a row for each item, from the title and the cell of each column.
+    ///
+    /// ```
+    /// use report::document::{Column, Table};
+    ///
+    /// let columns: [Column<'_, u32>; 2] =
+    ///     [("number", &|n| n.to_string()), ("its square", &|n| (n * n).to_string())];
+    /// let table = Table::of(&columns, [3, 4]);
+    /// assert_eq!(table.rows, [["3", "9"], ["4", "16"]]);
+    /// ```
+    pub fn of<T>(columns: &[Column<'_, T>], items: impl IntoIterator<Item = T>) -> Self {
+        let mut table = Self::new(columns.iter().map(|(title, _)| *title));
+        for item in items {
+            table.row(columns.iter().map(|(_, cell)| cell(&item)));
+        }
+        table
+    }
+
+    /// Returns the table if it has a row.
+    pub fn filled(self) -> Option<Self> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) -> &mut Self {
         self.rows.push(cells.into_iter().map(Into::into).collect());
@@ -149,6 +187,12 @@ impl Table {
             rows: selected_rows.collect(),
             ..self.clone()
         }
+    }
+
+    /// Returns the table without a column.
+    pub fn without(&self, column: &str) -> Self {
+        let others: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        self.only(&others.into_iter().filter(|name| *name != column).collect::<Vec<_>>())
     }
 
     /// Returns the cell; empty if it is missing.

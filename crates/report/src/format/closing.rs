@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::quantity::fitted;
 use crate::{Metric, Repeats, Summary, TextGroups, WarningTopic, escape};
 
 /// Rows and warnings of each test, kept for the end.
@@ -72,7 +73,7 @@ impl ClosingRows {
         let all = rows.len();
         writeln!(out, "\n====== {all} tests ======")?;
         let mut line = |title: &str, [rps, p50, p99, max]: [&str; 4], limit: &str| {
-            let title = super::fitted(title, width);
+            let title = fitted(title, width);
             writeln!(out, "  {title:<width$} {rps:>10} {p50:>8} {p99:>9} {max:>9}  {limit}")
         };
         line("test", ["requests/s", "p50 (ms)", "p99 (ms)", "max (ms)"], "limited by")?;

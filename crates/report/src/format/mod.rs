@@ -136,15 +136,6 @@ fn write_blocks(blocks: &[Block], out: &mut dyn Write) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
 }
 
-/// Text cut to `width` characters, with `…` at the end.
-fn fitted(text: &str, width: usize) -> String {
-    if text.chars().count() > width {
-        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-    } else {
-        text.to_owned()
-    }
-}
-
 /// Writes the first lines of every report for people, up to `keep alive`.
 fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let plan = &summary.run.plan;

@@ -11,11 +11,11 @@ use workload::quantity::counted;
 use workload::{Arrivals, Plan, Stop};
 
 use super::closing::ClosingRows;
-use super::{fitted, redis_text};
+use super::redis_text;
 use crate::distribution::{self, LatencyStep};
 use crate::document::{Block, Table};
 use crate::metric::{COLUMNS, OPEN_COLUMNS};
-use crate::quantity::msec_at_most;
+use crate::quantity::{fitted, msec_at_most};
 use crate::{
     CommandFigures, ConnectFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Metric,
     OperationFigures, Repeats, Summary, connections, escape, grouped, resting, topics,

@@ -33,8 +33,8 @@ pub mod live;
 pub mod runs;
 
 pub use crate::document::{
-    Axis, Band, Block, Chart, ChartKind, DataPoint, Guide, Page, Scale, Section, Series, Table,
-    Tone, Unit, Verdict, sentence, term,
+    Axis, Band, Block, Chart, ChartKind, Column, DataPoint, Guide, Page, Scale, Section, Series,
+    Table, Tone, Unit, Verdict, sentence, term,
 };
 pub use chart::svg;
 pub use html::{html, pictures};

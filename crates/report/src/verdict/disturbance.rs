@@ -72,19 +72,6 @@ impl Cause {
         }
     }
 
-    /// Counts these causes, the most frequent first.
-    pub fn counts(causes: &[Self]) -> Vec<(Self, usize)> {
-        let mut counts: Vec<(Self, usize)> = Vec::new();
-        for cause in causes {
-            match counts.iter_mut().find(|(known, _)| known == cause) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((*cause, 1)),
-            }
-        }
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts
-    }
-
     /// Describes the cause in a few words that can be followed by `in 3 of 10 runs`.
     pub fn describe(self) -> &'static str {
         match self {

@@ -2,10 +2,9 @@
 
 use host::WatchRecord;
 use measure::{Ending, Measurement};
-use workload::quantity::noun;
 use workload::{CommandSpec, Plan, ProtocolKind};
 
-use crate::quantity::grouped;
+use crate::quantity::{grouped, many};
 
 /// Describes the work of other clients, if it is enough to matter.
 pub(super) fn others(
@@ -33,9 +32,8 @@ pub(super) fn others(
     let theirs = executed.saturating_sub(ours);
     (known && theirs >= least && theirs as f64 >= share * ours as f64).then(|| {
         format!(
-            "other clients asked for {} {} during the test (ours were {})",
-            grouped(theirs as f64),
-            noun(theirs, "key"),
+            "other clients asked for {} during the test (ours were {})",
+            many(theirs, "key"),
             grouped(ours as f64)
         )
     })

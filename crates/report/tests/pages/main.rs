@@ -22,7 +22,7 @@ fn sweep() -> Chart {
             let rate = 20e3 * (n + 1) as f64 * c / (c + 8.0);
             DataPoint::at(*c, rate).within(rate * 0.95, rate * 1.06).noted("limited by the server")
         });
-        chart.series.push(Series::from_points(format!("pipeline of {depth}"), points));
+        chart.series.push(Series::new(format!("pipeline of {depth}"), points));
     }
     chart.series.push(Series::new(LONG, [(1.0, 5e3), (f64::NAN, 1.0), (0.0, 9.0)]).dashed());
     chart
@@ -34,7 +34,7 @@ fn compared() -> Chart {
     let points = [(0.0, 1.04, 0.03), (1.0, 0.99, 0.05), (2.0, 1.0, 0.001)];
     let points =
         points.map(|(x, y, d)| DataPoint::at(x, y).within(y - d, y + d).noted("of 8 pairs"));
-    chart.series.push(Series::from_points("candidate", points));
+    chart.series.push(Series::new("candidate", points));
     chart.guides.push(Guide::Y(1.0, "no difference".into()));
     chart
 }

@@ -3,10 +3,10 @@
 mod verdict;
 
 use report::page::{
-    Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Unit, sentence,
+    Axis, Band, Block, Chart, Column, Guide, Page, Section, Series, Table, Unit, sentence,
 };
 
-use super::{incomplete, warnings};
+use super::{incomplete, or_dash, warnings};
 use crate::csv::Csv;
 use crate::impact::{Cost, Figure, Impact, Judgement, MixRecord, Price, RequestKind};
 use crate::{Document, Findings};
@@ -17,10 +17,10 @@ const WORDS_MAX: usize = 60;
 const CHARTS_MAX: usize = 6;
 
 /// A column of a price list: its title, its name for programs, and its cell.
-type Column = (&'static str, &'static str, fn(&Price) -> Option<String>);
+type PriceColumn = (&'static str, &'static str, fn(&Price) -> Option<String>);
 
 /// The columns. A table leaves out empty ones.
-const COLUMNS: [Column; 17] = [
+const COLUMNS: [PriceColumn; 17] = [
     ("operation", "operation", |price| Some(price.operation.clone())),
     ("outcome", "outcome", |price| Some(price.outcome.words().0.to_owned())),
     ("load (%)", "load_percent", |price| price.load.map(percent)),
@@ -76,7 +76,7 @@ fn table<'p>(prices: impl Iterator<Item = &'p Price>) -> Table {
         "outcome" => prices.iter().any(|price| !price.is_measured()),
         _ => prices.iter().any(|price| cell(price).is_some()),
     });
-    let columns: Vec<&Column> = filled.collect();
+    let columns: Vec<&PriceColumn> = filled.collect();
     let mut table = Table::new(columns.iter().map(|(title, ..)| *title));
     for price in prices {
         table.row(columns.iter().map(|(_, _, cell)| short(cell(price))));
@@ -126,12 +126,9 @@ impl Impact {
         let interval_s = run.measurement.timeline.interval_ns as f64 / 1e9;
         for price in &self.prices {
             let Some(from) = price.from_s else { continue };
-            chart.bands.push(Band {
-                from,
-                to: from + price.lasted_s.unwrap_or(0.0).max(interval_s),
-                name: "act".to_owned(),
-                note: format!("{}: {}", price.operation, came_back(price)),
-            });
+            let to = from + price.lasted_s.unwrap_or(0.0).max(interval_s);
+            let note = format!("{}: {}", price.operation, came_back(price));
+            chart.bands.push(Band { from, to, name: "act".to_owned(), note });
         }
         chart.guides.extend(self.target_ns().map(|ns| Guide::Y(ns, "target".to_owned())));
         Some(chart)
@@ -140,23 +137,19 @@ impl Impact {
     fn chart_of(&self, kind: &RequestKind) -> Option<Chart> {
         let title = format!("p99 of {} over the load", kind.name);
         let load = Axis::linear("load, in percent of capacity", Unit::Plain);
-        let mut chart = Chart::lines(title, load, Axis::linear("p99", Unit::Nanoseconds));
         let waits = || self.prices.iter().filter(|price| price.waits == kind.name);
-        let point =
-            |load: Option<f64>, ms: Option<f64>| Some(DataPoint::at(load? * 100.0, ms? * 1e6));
-        let first = &waits().next()?.operation;
-        let of = |operation: &str| {
-            waits().filter(move |price| price.operation == operation).collect::<Vec<_>>()
+        let points = |operation: &str, ms: fn(&Price) -> Option<f64>| -> Vec<(f64, f64)> {
+            let of = waits().filter(|price| price.operation == operation);
+            of.filter_map(|price| Some((price.load? * 100.0, ms(price)? * 1e6))).collect()
         };
-        let whole = of(first).into_iter().filter_map(|price| point(price.load, price.with_ms));
-        chart.series.push(Series::from_points("whole mix", whole));
+        let whole = points(&waits().next()?.operation, |price| price.with_ms);
+        let p99 = Axis::linear("p99", Unit::Nanoseconds);
+        let mut chart = Chart::lines(title, load, p99).with("whole mix", whole);
         for other in &self.mix.as_ref()?.kinds {
-            let without = of(&other.name).into_iter();
-            let points: Vec<_> =
-                without.filter_map(|price| point(price.load, price.without_ms)).collect();
+            let points = points(&other.name, |price| price.without_ms);
             if !points.is_empty() {
                 let name = format!("without {}", other.name);
-                chart.series.push(Series::from_points(name, points).dashed());
+                chart.series.push(Series::new(name, points).dashed());
             }
         }
         Some(chart)
@@ -225,8 +218,7 @@ impl Findings for Impact {
     }
 
     fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
+        let mut lede = incomplete(self.complete());
         lede.push(self.verdict());
         let text = if self.mix.is_some() { ABOUT_KINDS } else { ABOUT_ACTS };
         let mut blocks = vec![Block::Table(self.table()), Block::Text(text.to_owned())];
@@ -240,23 +232,20 @@ impl Findings for Impact {
                 sections.push(Section::new("Who waits for whom", all).folded());
             }
             None => {
-                let mut about = Table::new(["operation", "what it is", "what the server says"]);
-                for price in &self.prices {
-                    let (outcome, why) = price.outcome.words();
-                    let said = why.map(|why| format!("{outcome}: {why}"));
-                    let said = said.unwrap_or_else(|| price.events.join("; "));
-                    about.row([price.operation.clone(), sentence(&price.about), said]);
-                }
+                let columns: [Column<'_, &Price>; 3] = [
+                    ("operation", &|price| price.operation.clone()),
+                    ("what it is", &|price| sentence(&price.about)),
+                    ("what the server says", &|price| match price.outcome.words() {
+                        (outcome, Some(why)) => format!("{outcome}: {why}"),
+                        (_, None) => price.events.join("; "),
+                    }),
+                ];
+                let about = Table::of(&columns, &self.prices);
                 sections.push(Section::new("What was done", [Block::Table(about)]));
             }
         }
-        super::page(
-            "What operations cost those who wait",
-            self.runs(),
-            lede,
-            sections,
-            command_line,
-        )
+        let title = "What operations cost those who wait";
+        super::page(title, self.runs(), lede, sections, command_line)
     }
 }
 
@@ -284,29 +273,25 @@ impl MixRecord {
     /// Builds the table of the server's capacity and CPU that each kind takes.
     fn table(&self) -> Table {
         let unit = report::grouped(self.effects.unit_per_s);
-        let mut table = Table::new([
-            "kind".to_owned(),
-            "share of the mix (%)".to_owned(),
-            format!("capacity that {unit}/s take (%)"),
-            "server CPU of one (µs)".to_owned(),
-        ]);
-        table.caption = "What each kind costs the server".to_owned();
         let known = |figure: Option<Figure>, written: fn(f64) -> String| {
-            figure.map_or("–".to_owned(), |figure| within(figure, written))
+            or_dash(figure.map(|figure| within(figure, written)))
         };
-        for (kind, Cost { capacity, server_cpu_us }) in self.kinds.iter().zip(&self.effects.costs) {
-            let [capacity, cpu] = [known(*capacity, percent), known(*server_cpu_us, ms)];
-            table.row([kind.name.clone(), percent(kind.share), capacity, cpu]);
-        }
-        table
+        let columns: [Column<'_, (&RequestKind, &Cost)>; 4] = [
+            ("kind", &|(kind, _)| kind.name.clone()),
+            ("share of the mix (%)", &|(kind, _)| percent(kind.share)),
+            (&format!("capacity that {unit}/s take (%)"), &|(_, of)| known(of.capacity, percent)),
+            ("server CPU of one (µs)", &|(_, of)| known(of.server_cpu_us, ms)),
+        ];
+        let table = Table::of(&columns, self.kinds.iter().zip(&self.effects.costs));
+        Table { caption: "What each kind costs the server".to_owned(), ..table }
     }
 
     /// Describes how the mix was measured, in a sentence or two.
     fn how(&self) -> String {
         let capacity = self.effects.capacity_per_s.map_or("unknown".to_owned(), |figure| {
-            let limit = self.effects.limited_by;
             let limit =
-                limit.map_or(String::new(), |limit| format!(", limited by {}", limit.name()));
+                self.effects.limited_by.map(|limit| format!(", limited by {}", limit.name()));
+            let limit = limit.unwrap_or_default();
             format!("{}/s{limit}", within(figure, report::grouped))
         });
         format!(

@@ -1,5 +1,6 @@
 //! Conclusion of a price list, in sentences.
 
+use report::groups::by_key;
 use report::listed;
 use report::page::{Tone, Verdict, sentence};
 
@@ -73,7 +74,7 @@ impl Impact {
                          (--duration) or more of them (--blocks)."
                     ),
                 };
-                Verdict { tone: Tone::Warning, ..Verdict::new("Cannot be judged here", why) }
+                Verdict::new("Cannot be judged here", why).toned(Tone::Warning)
             }
         }
     }
@@ -82,13 +83,9 @@ impl Impact {
         let mut sure: Vec<&Price> = self.prices.iter().filter(|price| price.surely).collect();
         sure.sort_by(|a, b| saved(b).total_cmp(&saved(a)));
         // Each kind once, where it does most.
-        let mut worst: Vec<&Price> = Vec::new();
-        for price in sure {
-            if worst.iter().all(|known| known.operation != price.operation) {
-                worst.push(price);
-            }
-        }
-        let names: Vec<&str> = worst.iter().map(|price| price.operation.as_str()).collect();
+        let by_kind = by_key(sure.into_iter().map(|price| (price.operation.as_str(), price)));
+        let (names, worst): (Vec<&str>, Vec<&Price>) =
+            by_kind.into_iter().map(|(name, prices)| (name, prices[0])).unzip();
         let them = listed(&names, " and ");
         let verb = if names.len() == 1 { "makes" } else { "make" };
         let each: Vec<String> = worst.iter().map(|price| charge(price, mix)).collect();
@@ -96,10 +93,7 @@ impl Impact {
             "{} Move {them} to a server (or replica) of its own, or make it cheaper: shorter replies, fewer elements.",
             each.join(" ")
         );
-        Verdict {
-            tone: Tone::Warning,
-            ..Verdict::new(format!("{them} {verb} the others wait"), text)
-        }
+        Verdict::new(format!("{them} {verb} the others wait"), text).toned(Tone::Warning)
     }
 }
 

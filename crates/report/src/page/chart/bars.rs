@@ -76,7 +76,7 @@ impl Layout {
         let names = categories.iter().map(|name| text_width(name, LABEL)).fold(0.0, f64::max);
         let left = if narrow { 0.0 } else { names.min(f64::from(width) * NAMES_MAX).ceil() + 10.0 };
         let value = |y: f64| text_width(&chart.y.unit.show(y), LABEL);
-        let right = shown(chart).map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
+        let right = chart.shown().map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
         let mut lengths = lengths(chart, narrow);
         lengths.thin(f64::from(width) - left - right, left);
         let rows = Span { from: f64::from(count), to: 0.0, ticks: Vec::new() };
@@ -101,15 +101,10 @@ impl Layout {
     }
 }
 
-/// Points that the axis can show.
-fn shown(chart: &Chart) -> impl Iterator<Item = &DataPoint> {
-    chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p))
-}
-
 /// The axis along the bars, over all values, upper ends of intervals, and guides.
 fn lengths(chart: &Chart, narrow: bool) -> Span {
-    let mut values: Vec<f64> = shown(chart).map(|p| p.y).collect();
-    let intervals = || shown(chart).filter_map(|p| p.interval);
+    let mut values: Vec<f64> = chart.shown().map(|p| p.y).collect();
+    let intervals = || chart.shown().filter_map(|p| p.interval);
     values.extend(intervals().map(|(_, high)| high));
     if chart.y.scale == Scale::Log {
         // It does not begin at 0, where every whisker has room.
@@ -248,7 +243,7 @@ mod tests {
         let mut chart = Chart::bars("Ratios", ["p50"], Axis::log("ratio", Unit::Ratio));
         let points =
             [DataPoint::at(0.0, 1.2).within(0.9, 1.6).coloured(2), DataPoint::at(0.0, 3.0)];
-        chart.series.push(Series::from_points("ratio", points));
+        chart.series.push(Series::new("ratio", points));
         let svg = svg(&chart);
         assert_eq!(
             (svg.matches("<circle class=\"m ").count(), svg.matches("<rect class=\"m ").count()),
@@ -260,7 +255,7 @@ mod tests {
     #[test]
     fn whiskers_end_where_their_interval_does() {
         let mut chart = Chart::bars("Ratios", ["p99"], Axis::log("ratio", Unit::Ratio));
-        chart.series.push(Series::from_points("ratio", [DataPoint::at(0.0, 1.1).within(0.1, 2.0)]));
+        chart.series.push(Series::new("ratio", [DataPoint::at(0.0, 1.1).within(0.1, 2.0)]));
         let lengths = lengths(&chart, false);
         let low = chart.y.scale.place(0.1).unwrap();
         assert!(lengths.from <= low && lengths.to >= chart.y.scale.place(2.0).unwrap());
@@ -270,7 +265,7 @@ mod tests {
     fn what_is_not_sure_is_an_outline() {
         let mut chart = Chart::bars("Ratios", ["p50", "p99"], Axis::linear("B / A", Unit::Ratio));
         let points = [DataPoint::at(0.0, 1.2), DataPoint::at(1.0, 3.0).hollow()];
-        chart.series.push(Series::from_points("B / A", points));
+        chart.series.push(Series::new("B / A", points));
         let svg = svg(&chart);
         let bars: Vec<&str> =
             svg.split('<').filter(|of| of.starts_with("rect class=\"m ")).collect();

@@ -183,13 +183,12 @@ fn start_of(guide: &Guide, chart: &Chart, axes: &Axes<'_>) -> Option<Point> {
 
 /// Ranges of both axes. The y axis includes guides across it, so that they are visible.
 fn spans(chart: &Chart, width: u32) -> (Span, Span) {
-    let shown = || chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p));
     let xs: Vec<f64> = match chart.extent {
         Some((from, to)) => vec![from, to],
-        None => shown().map(|p| p.x).collect(),
+        None => chart.shown().map(|p| p.x).collect(),
     };
-    let mut ys: Vec<f64> = shown().map(|p| p.y).collect();
-    ys.extend(shown().filter_map(|p| p.interval).flat_map(|(low, high)| [low, high]));
+    let mut ys: Vec<f64> = chart.shown().map(|p| p.y).collect();
+    ys.extend(chart.shown().filter_map(|p| p.interval).flat_map(|(low, high)| [low, high]));
     ys.extend(chart.guides.iter().filter_map(|guide| match guide {
         Guide::Y(y, _) => Some(*y),
         Guide::X(..) => None,

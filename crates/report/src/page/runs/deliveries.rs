@@ -2,8 +2,10 @@
 
 use crate::{DeliveryFigures, Run, Summary, grouped, topics};
 use measure::{Deliveries, DeliveryCounts};
+use workload::quantity::counted;
 
-use crate::page::{Axis, Block, Chart, Series, Tone, Unit, sentence};
+use super::over_time::over_time;
+use crate::page::{Axis, Block, Chart, Tone, Unit, sentence};
 
 /// The way of the messages as a table, and a note of problems; empty for a run without receivers.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
@@ -23,21 +25,14 @@ pub(super) fn backlog(run: &Run) -> Option<Chart> {
     const POINTS_MAX: usize = 240;
     let waits = run.measurement.deliveries.as_ref()?.waits.as_ref()?;
     let (most, _) = waits.backlogs()?;
-    let mut chart = Chart::lines(
-        "Backlog over time",
-        Axis::linear("time", Unit::Seconds),
-        Axis::linear("messages sent and not received", Unit::Count),
-    );
+    let chart =
+        over_time("Backlog over time", Axis::linear("messages sent and not received", Unit::Count));
     let groups = waits.backlog.chunks(waits.backlog.len().div_ceil(POINTS_MAX));
     let greatest = groups.filter_map(|group| group.iter().max_by_key(|at| at.messages));
     let points = greatest.map(|at| (at.at_ns as f64 / 1e9, at.messages as f64));
-    chart.series.push(Series::new("backlog", points));
-    chart.note = format!(
-        "At most {} at {}.",
-        workload::quantity::counted(most.messages, "message"),
-        Unit::Seconds.show(most.at_ns as f64 / 1e9)
-    );
-    Some(chart)
+    let (most, at) = (counted(most.messages, "message"), most.at_ns as f64 / 1e9);
+    let note = format!("At most {most} at {}.", Unit::Seconds.show(at));
+    Some(chart.with("backlog", points).noted(note))
 }
 
 /// The counts of messages and deliveries; empty for a run without receivers.

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use crate::groups::{by_key, unique};
 use crate::{Run, grouped};
 use host::{HostFacts, ServerFacts};
 use workload::quantity::{counted, noun};
@@ -36,35 +37,18 @@ pub(super) fn product(server: &ServerFacts) -> String {
 
 /// All servers and keystorms with their versions.
 pub(super) fn versions<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
-    let mut found: [Vec<String>; 2] = Default::default();
-    for run in runs {
-        let names = [product(&run.server), format!("keystorm {}", run.version)];
-        for (found, name) in found.iter_mut().zip(names) {
-            if !found.contains(&name) {
-                found.push(name);
-            }
-        }
-    }
-    found.concat()
+    let (servers, programs): (Vec<String>, Vec<String>) =
+        runs.map(|run| (product(&run.server), format!("keystorm {}", run.version))).unzip();
+    unique(servers.into_iter().chain(programs))
 }
 
 /// Plan, server and machine of each source.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut blocks = Vec::new();
     for Source { name, runs, .. } in sources {
-        let of = |what: &str| match name.as_str() {
-            "" => what.to_owned(),
-            name => format!("{what}: {name}"),
-        };
+        let of = |what: &str| if name.is_empty() { what.into() } else { format!("{what}: {name}") };
         // Tests with equal plans share one entry.
-        let mut settings: Vec<(Pairs, Vec<String>)> = Vec::new();
-        for run in *runs {
-            let pairs = plan(&run.plan);
-            match settings.iter_mut().find(|(known, _)| *known == pairs) {
-                Some((_, tests)) => tests.push(run.plan.name.clone()),
-                None => settings.push((pairs, vec![run.plan.name.clone()])),
-            }
-        }
+        let settings = by_key(runs.iter().map(|run| (plan(&run.plan), &*run.plan.name)));
         let several = settings.len() > 1;
         for (pairs, tests) in settings {
             let what =

@@ -1,5 +1,6 @@
 //! Results of tests, in sentences and tables.
 
+use crate::groups::{by_frequency, unique};
 use crate::slo::{ClauseResult, Outcome};
 use crate::topics::{LATENCIES, latency_cells, latency_columns};
 use crate::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
@@ -157,10 +158,10 @@ pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
             "" => format!("Interrupted {cut}; the figures cover that part"),
             name => format!("{name}: interrupted {cut}; the figures cover that part"),
         };
-        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, "") };
+        return Verdict::new(headline, "").toned(Tone::Warning);
     }
     let text = "The run ended before them; the figures cover what was measured until then.";
-    Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
+    Verdict::new(format!("Some tests{of} were not run"), text).toned(Tone::Warning)
 }
 
 /// Returns the completed part of a test by time that was interrupted, such as `after 111 s of 600 s`.
@@ -177,8 +178,7 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
     let by_rate = |a: &&Test<'_>, b: &&Test<'_>| {
         a.summary.throughput_rps.total_cmp(&b.summary.throughput_rps)
     };
-    let format_one = |test: &Test<'_>| {
-        let Test { name, summary, .. } = test;
+    let format_one = |Test { name, summary, .. }: &Test<'_>| {
         let rate = grouped(summary.counted_rps());
         format!("{name} with {rate} {}/s", summary.counted_noun())
     };
@@ -191,13 +191,10 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
     };
     let text = if several { SINGLE.to_owned() } else { text };
     let text = format!("{} {text}", limits(tests)).trim().to_owned();
-    let bad = |tone_of: Tone| tests.iter().any(|test| tone(&test.summary) == tone_of);
-    let tone = match (bad(Tone::Bad), bad(Tone::Warning)) {
-        (true, _) => Tone::Bad,
-        (_, true) => Tone::Warning,
-        _ => Tone::Plain,
-    };
-    Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
+    let tones: Vec<Tone> = tests.iter().map(|test| tone(&test.summary)).collect();
+    let worst = [Tone::Bad, Tone::Warning].into_iter().find(|tone| tones.contains(tone));
+    let tone = worst.unwrap_or_default();
+    Verdict::new(format!("{} tests", tests.len()), text).toned(tone)
 }
 
 /// Reason why compared single runs are not ranked.
@@ -221,15 +218,8 @@ fn is_disturbed(run: &Run) -> bool {
 
 /// Returns the limits of the tests with the number of tests each, the most frequent first.
 fn limits(tests: &[Test<'_>]) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for test in tests {
-        let limit = limit(test.summary.run.verdict.limited_by).unwrap_or("something unknown");
-        match counts.iter_mut().find(|(known, _)| *known == limit) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((limit, 1)),
-        }
-    }
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let each = tests.iter().map(|test| test.summary.run.verdict.limited_by);
+    let counts = by_frequency(each.map(|by| limit(by).unwrap_or("something unknown")));
     match &counts[..] {
         [] => String::new(),
         [(limit, _)] => format!("All were limited by {limit}."),
@@ -315,26 +305,19 @@ fn bars(
     let title_of = |test: &Test<'_>| {
         if sources.len() > 1 { test.summary.title.clone() } else { test.name.clone() }
     };
-    let mut categories: Vec<String> = Vec::new();
-    for test in tests {
-        let title = title_of(test);
-        if !categories.contains(&title) {
-            categories.push(title);
-        }
-    }
+    let categories = unique(tests.iter().map(title_of));
     let mut chart =
         Chart::bars(title, categories.clone(), Axis::linear(title.to_lowercase(), unit));
     for (number, source) in sources.iter().enumerate() {
-        let mut series = Series { name: source.name.clone(), ..Series::default() };
-        for test in tests.iter().filter(|test| test.source == number) {
-            let category = categories.iter().position(|title| *title == title_of(test));
-            let (Some(category), Some(y)) = (category, value(&test.summary)) else { continue };
+        let own = tests.iter().filter(|test| test.source == number);
+        let points = own.filter_map(|test| {
+            let category = categories.iter().position(|title| *title == title_of(test))?;
             let limit = limit(test.summary.run.verdict.limited_by);
             let note = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
-            let point = DataPoint::at(category as f64, y).noted(note);
-            series.points.push(if is_disturbed(test.summary.run) { point.hollow() } else { point });
-        }
-        chart.series.push(series);
+            let point = DataPoint::at(category as f64, value(&test.summary)?).noted(note);
+            Some(if is_disturbed(test.summary.run) { point.hollow() } else { point })
+        });
+        chart.series.push(Series::new(&source.name, points));
     }
     chart
 }

@@ -4,7 +4,7 @@ use crate::{Run, grouped};
 
 use super::over_time::{groups_at_most, with_events};
 use super::words::words;
-use crate::page::{Axis, Chart, DataPoint, Series, Unit};
+use crate::page::{Axis, Chart, DataPoint, Unit};
 
 /// Most columns: more would make the page large and show no more.
 const COLUMNS_MAX: u64 = 90;
@@ -15,13 +15,13 @@ const PER_DECADE: f64 = 6.0;
 pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     let groups = groups_at_most(run, COLUMNS_MAX);
     let first = groups.first().filter(|_| groups.len() > 2)?;
-    let mut chart = Chart::heat_map(
+    let chart = Chart::heat_map(
         title,
         Axis::linear("time", Unit::Seconds),
         Axis::log(words(run).response, Unit::Nanoseconds),
         first.to_s - first.from_s,
     );
-    let mut series = Series::new("replies", []);
+    let mut cells: Vec<DataPoint> = Vec::new();
     for group in &groups {
         let Some(response) = group.response() else { continue };
         let mut counts: Vec<(i32, u64)> = Vec::new();
@@ -37,16 +37,15 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
             let (low, high) = (edge(cell), edge(cell + 1));
             let middle = (low * high).sqrt();
             let point = DataPoint::at(group.middle_s, middle).within(low, high);
-            series.points.push(DataPoint { weight: count as f64, ..point });
+            cells.push(DataPoint { weight: count as f64, ..point });
         }
     }
-    let most = series.points.iter().map(|point| point.weight).fold(0.0, f64::max);
-    chart.note = format!(
+    let most = cells.iter().map(|point| point.weight).fold(0.0, f64::max);
+    let note = format!(
         "Each cell counts the {} of {}; the darkest has {}. Shades are logarithmic.",
         words(run).replies,
         Unit::Seconds.show(first.to_s - first.from_s),
         grouped(most),
     );
-    chart.series.push(series);
-    Some(with_events(chart, run))
+    Some(with_events(chart.with("replies", cells).noted(note), run))
 }

@@ -16,7 +16,7 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
         let seen = timeline.iter().filter(|point| middle(point) >= 0.0);
         let points: Vec<DataPoint> =
             seen.filter_map(|point| Some(DataPoint::at(middle(point), figure(point)?))).collect();
-        (points.len() > 1).then(|| Series::from_points(name, points))
+        (points.len() > 1).then(|| Series::new(name, points))
     };
     let shares = [
         line("keystorm's threads waited for a CPU", |point| point.waited),

@@ -5,7 +5,7 @@ use measure::{Latency, Point};
 
 use super::outages;
 use super::words::words;
-use crate::page::{Axis, Band, Chart, DataPoint, Guide, Series, Unit};
+use crate::page::{Axis, Band, Chart, Guide, Series, Unit};
 
 /// Number of points above which they are merged; a screen cannot show more.
 const POINTS_MAX: u64 = 240;
@@ -28,6 +28,11 @@ pub(super) fn with_events(chart: Chart, run: &Run) -> Chart {
     chart
 }
 
+/// A chart over the time of a run, without lines yet.
+pub(super) fn over_time(title: &str, y: Axis) -> Chart {
+    Chart::lines(title, Axis::linear("time", Unit::Seconds), y)
+}
+
 /// A chart of these lines over the whole time of a run; `None` without a point.
 pub(super) fn over_whole_run(
     run: &Run,
@@ -35,7 +40,7 @@ pub(super) fn over_whole_run(
     y: Axis,
     lines: impl IntoIterator<Item = Series>,
 ) -> Option<Chart> {
-    let mut chart = Chart::lines(title, Axis::linear("time", Unit::Seconds), y);
+    let mut chart = over_time(title, y);
     for mut line in lines {
         // Points of the warm-up are not shown.
         line.points.retain(|point| point.x >= 0.0);
@@ -72,6 +77,17 @@ impl Group<'_> {
         self.points.iter().map(count).fold(0, u64::saturating_add)
     }
 
+    /// Spreads a number evenly over the interval; `None` if that has no length.
+    fn rate(&self, number: f64) -> Option<(f64, f64)> {
+        let length_s = self.to_s - self.from_s;
+        (length_s > 0.0).then(|| (self.middle_s, number / length_s))
+    }
+
+    /// Places a latency; without a reply there is none, and the line has a gap.
+    fn latency(&self, ns: Option<u64>) -> (f64, f64) {
+        (self.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64))
+    }
+
     /// All response times; `None` without a reply. Merged anew on each call, as those of all groups would
     /// take megabytes.
     pub(super) fn response(&self) -> Option<Latency> {
@@ -88,42 +104,30 @@ impl Group<'_> {
 pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
     let rates = |count: fn(&Point) -> u64| {
-        let each = groups.iter().filter(|g| g.to_s > g.from_s);
-        each.map(move |g| (g.middle_s, g.sum(count) as f64 / (g.to_s - g.from_s)))
-            .collect::<Vec<_>>()
+        groups.iter().filter_map(move |group| group.rate(group.sum(count) as f64))
     };
-    let mut chart = Chart::lines(
-        title,
-        Axis::linear("time", Unit::Seconds),
-        Axis::linear(format!("{} per second", words(run).counted), Unit::PerSecond),
-    );
-    chart.series.push(Series::new(words(run).answered, rates(Point::counted)));
+    let y = Axis::linear(format!("{} per second", words(run).counted), Unit::PerSecond);
+    let mut chart =
+        over_time(title, y).noted(note(&groups)).with(words(run).answered, rates(Point::counted));
     if groups.iter().any(|g| g.sum(|point| point.errors) > 0) {
-        chart.series.push(Series::new("errors", rates(|point| point.errors)));
+        chart = chart.with("errors", rates(|point| point.errors));
     }
     // Messages are requested, and each is as many deliveries as it has receivers.
     let schedule = run.plan.load.pace.schedule().filter(|_| !run.plan.has_receivers());
     if let Some(schedule) = schedule.filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.
         let due = |s: f64| run.plan.own_rate_per_s(schedule.due_by((s * 1e9) as u64));
-        let asked = groups
-            .iter()
-            .filter(|g| g.to_s > g.from_s)
-            .map(|g| (g.middle_s, (due(g.to_s) - due(g.from_s)) / (g.to_s - g.from_s)));
+        let asked = groups.iter().filter_map(|g| g.rate(due(g.to_s) - due(g.from_s)));
         chart.series.push(Series { dashed: true, ..Series::new("requested", asked) });
     }
-    chart.note = note(&groups);
     chart
 }
 
 /// Median, 99th percentile and maximum of response times over time.
 pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
-    let mut chart = Chart::lines(
-        title,
-        Axis::linear("time", Unit::Seconds),
-        Axis::log(words(run).response, Unit::Nanoseconds),
-    );
+    let y = Axis::log(words(run).response, Unit::Nanoseconds);
+    let mut chart = over_time(title, y).noted(note(&groups));
     let figures = groups.iter().map(|group| {
         group
             .response()
@@ -131,14 +135,9 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     });
     let figures: Vec<[Option<u64>; 3]> = figures.collect();
     for (at, name) in ["median", "99th percentile", "max"].into_iter().enumerate() {
-        let points = groups.iter().zip(&figures).map(|(group, figures)| {
-            // No reply, no latency: the line has a gap there.
-            let ns = figures[at].map_or(f64::NAN, |ns| ns.max(1) as f64);
-            DataPoint::from((group.middle_s, ns))
-        });
-        chart.series.push(Series { points: points.collect(), ..Series::new(name, []) });
+        let points = groups.iter().zip(&figures).map(|(group, of)| group.latency(of[at]));
+        chart = chart.with(name, points);
     }
-    chart.note = note(&groups);
     chart
 }
 
@@ -160,13 +159,10 @@ pub(crate) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
         if charts[0].series.is_empty() {
             charts.iter_mut().for_each(|chart| chart.note = note(&groups));
         }
-        let lasting = groups.iter().filter(|group| group.to_s > group.from_s);
-        let rates =
-            lasting.map(|g| (g.middle_s, g.sum(Point::counted) as f64 / (g.to_s - g.from_s)));
+        let rates = groups.iter().filter_map(|group| group.rate(group.sum(Point::counted) as f64));
         charts[0].series.push(Series::new(*name, rates));
         let points = groups.iter().map(|group| {
-            let ns = group.response().and_then(|response| response.quantile_ns(0.99));
-            (group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64))
+            group.latency(group.response().and_then(|response| response.quantile_ns(0.99)))
         });
         charts[1].series.push(Series::new(*name, points));
     }

@@ -5,6 +5,7 @@ use spec::{LoadSpec, suite_test, unexpressed};
 
 use super::Source;
 use crate::Run;
+use crate::groups::unique;
 use crate::page::{Block, Section};
 
 /// Names of a test of the suite in `-t`.
@@ -17,11 +18,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut left_out: Vec<String> = Vec::new();
     for run in sources.iter().flat_map(|source| source.runs) {
         secret |= !run.plan.secrets().is_empty();
-        for why in unexpressed(&run.plan) {
-            if !left_out.contains(&why) {
-                left_out.push(why);
-            }
-        }
+        left_out.extend(unexpressed(&run.plan));
         // Tests of the suite that were asked for alike are asked for together.
         let (line, test) = (command_line(run), suite_test(&run.plan).map(|test| test.names));
         match lines.iter_mut().find(|(known, tests)| *known == line && !tests.is_empty()) {
@@ -38,7 +35,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
         blocks.push(Block::Text("Passwords are never saved; replace *** with yours.".to_owned()));
     }
     if !left_out.is_empty() {
-        let left_out = left_out.join("; ");
+        let left_out = unique(left_out).join("; ");
         blocks.push(Block::Text(format!("This command line differs from the plan: {left_out}.")));
     }
     Section::new("Run it again", blocks)

@@ -33,9 +33,10 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
             let at = DataPoint::at(point.t_s, figure(point)?);
             Some(if point.saving { at.noted("while it saved its data") } else { at })
         };
-        let lines = timeline.iter().take(SERVERS_MAX).map(|(address, points)| {
-            Series::from_points(*address, points.iter().filter_map(point))
-        });
+        let lines = timeline
+            .iter()
+            .take(SERVERS_MAX)
+            .map(|(address, points)| Series::new(*address, points.iter().filter_map(point)));
         over_whole_run(run, title, Axis::linear(label, unit), lines)
     });
     charts.collect()

@@ -46,11 +46,10 @@ fn series(name: &str, latency: &Latency) -> Series {
     let left = (0..).map(|n| 10f64.powf(-f64::from(n) / f64::from(PER_DECADE)));
     let quantiles = left.take_while(|left| left * count >= 1.0).filter_map(|left| {
         let ns = latency.quantile_ns(1.0 - left)?;
-        Some(DataPoint::from((1.0 - left, ns.max(1) as f64)))
+        Some(DataPoint::at(1.0 - left, ns.max(1) as f64))
     });
-    let greatest = latency.max_ns().map(|ns| DataPoint {
-        note: "the maximum".to_owned(),
-        ..DataPoint::from((1.0 - 0.5 / count, ns.max(1) as f64))
-    });
-    Series { points: quantiles.chain(greatest).collect(), ..Series::new(name, []) }
+    let greatest = latency
+        .max_ns()
+        .map(|ns| DataPoint::at(1.0 - 0.5 / count, ns.max(1) as f64).noted("the maximum"));
+    Series::new(name, quantiles.chain(greatest))
 }
