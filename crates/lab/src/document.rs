@@ -44,7 +44,7 @@ pub trait Findings: Serialize + Sized {
     /// # Errors
     /// Returns an error if a figure cannot be written as JSON.
     fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
+        report::json::document(self)
     }
 
     /// A table for programs.

@@ -14,6 +14,27 @@ pub fn pretty(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String
     serde_json::to_string(document).map(|text| indented(&text))
 }
 
+/// Text of a document for a file, without what controls a terminal, with a line end.
+///
+/// # Errors
+/// Returns an error if the document has no JSON form.
+pub fn document(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    Ok(steady(&pretty(document)?) + "\n")
+}
+
+/// Returns the JSON with terminal control characters escaped; such occur only within strings.
+fn steady(json: &str) -> String {
+    let mut steady = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && crate::escape::is_unsafe(c) {
+            steady.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            steady.push(c);
+        }
+    }
+    steady
+}
+
 /// Returns the data of a document as a value.
 ///
 /// # Errors

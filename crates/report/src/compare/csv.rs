@@ -67,7 +67,7 @@ fn write_rows(
             let cells = [
                 escape(name),
                 row.metric.name().to_owned(),
-                escape(side.name()),
+                escape(&side.name),
                 row.metric.written(mean),
                 ratio,
                 low,

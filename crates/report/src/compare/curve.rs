@@ -1,6 +1,7 @@
 //! One load at several rates: the highest rate at which each server keeps the target, or keeps up.
 
 use super::{Comparison, Question, TargetState};
+use crate::groups::by_key;
 use crate::quantity::grouped;
 
 /// Results of one load at all its rates, in ascending order.
@@ -30,22 +31,15 @@ const KEPT_UP: f64 = 0.99;
 impl Comparison {
     /// The loads in the order of the command line, each with all its rates.
     pub fn curves(&self) -> Vec<RateCurve<'_>> {
-        let mut curves: Vec<RateCurve<'_>> = Vec::new();
-        for question in self.tests.iter().filter_map(|test| test.question.as_ref()) {
-            match curves.iter_mut().find(|curve| curve.name == question.name) {
-                Some(curve) => curve.rates.push(question),
-                None => curves.push(RateCurve::at_one_rate(question, self.target.as_deref())),
-            }
-        }
-        for curve in &mut curves {
-            curve.rates.sort_by(|a, b| rate_of(a).total_cmp(&rate_of(b)));
-        }
-        curves
+        let rate_of = |question: &Question| question.rate_rps.unwrap_or(f64::INFINITY);
+        let questions = self.tests.iter().filter_map(|test| test.question.as_ref());
+        let loads = by_key(questions.map(|question| (question.name.as_str(), question)));
+        let curves = loads.into_iter().map(|(name, mut rates)| {
+            rates.sort_by(|a, b| rate_of(a).total_cmp(&rate_of(b)));
+            RateCurve { name, rates, target: self.target.as_deref() }
+        });
+        curves.collect()
     }
-}
-
-fn rate_of(question: &Question) -> f64 {
-    question.rate_rps.unwrap_or(f64::INFINITY)
 }
 
 impl<'d> RateCurve<'d> {

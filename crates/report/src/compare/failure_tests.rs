@@ -2,6 +2,7 @@
 
 use super::tests::{compared, comparison, glances, setup};
 use super::*;
+use crate::Failures;
 
 /// Runs with this many failures of 2,000 requests.
 fn failing(failed: u64) -> Vec<RunDigest> {
@@ -17,7 +18,7 @@ fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
     for (failed, description) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
         for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
             let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
-            let name = if test.failures[0].failed > 0 { "first" } else { "second" };
+            let name = if test.sides[0].failures.failed > 0 { "first" } else { "second" };
             let comparison = comparison(vec![test.clone()], Some(5.0));
             let refused = test.refused.as_ref().unwrap();
             assert_eq!(refused.kind, RefusalKind::Failures);

@@ -7,6 +7,8 @@ use serde::Serialize;
 use super::headline::{HELP, watched};
 use super::rows::called;
 use super::{Comparison, RatioRow, RefusalKind, TestComparison};
+use crate::document::{Tone, Verdict};
+use crate::groups::unique;
 use crate::{Metric, listed};
 
 /// A figure in which a server is, or may be, worse than allowed.
@@ -40,6 +42,18 @@ pub enum GateState {
     Undecided,
     /// Something surely is worse, or more requests failed than allowed.
     Failed,
+}
+
+impl GateState {
+    /// The result with its grounds, for the top of a page.
+    pub fn verdict(self, text: impl Into<String>) -> Verdict {
+        let (headline, tone) = match self {
+            Self::Passed => ("Gate passed", Tone::Good),
+            Self::Failed => ("Gate failed", Tone::Bad),
+            Self::Undecided => ("Gate undecided", Tone::Warning),
+        };
+        Verdict::new(headline, text).toned(tone)
+    }
 }
 
 /// A gate and its grounds.
@@ -210,17 +224,11 @@ fn passed(comparison: &Comparison, percent: f64) -> Vec<String> {
 /// Tests without a ratio and the reasons, without repetition: those refused for failed requests, or the
 /// others.
 fn refusals(comparison: &Comparison, failures: bool) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for test in &comparison.tests {
+    unique(comparison.tests.iter().flat_map(|test| {
         let refused = test.pairs.iter().filter_map(|pair| pair.refused.as_ref());
-        for why in refused.filter(|why| (why.kind == RefusalKind::Failures) == failures) {
-            let line = format!("{}: {}", comparison.name_of(test), why.text);
-            if !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
-    }
-    lines
+        let refused = refused.filter(move |why| (why.kind == RefusalKind::Failures) == failures);
+        refused.map(|why| format!("{}: {}", comparison.name_of(test), why.text))
+    }))
 }
 
 /// Figures in a sentence.

@@ -6,6 +6,7 @@ use workload::RecordedTraffic;
 
 use super::tests::{compared, comparison, glances, setup, with_change};
 use super::*;
+use crate::Failures;
 use crate::Figures;
 
 fn gated(percent: f64, allowed: f64) -> Comparison {

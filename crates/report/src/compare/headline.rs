@@ -4,7 +4,7 @@ use measure::statistics::{Conclusion, SPREAD_MAX};
 
 use super::rows::{called, change};
 use super::sure::lasting;
-use super::{Pairing, RatioRow, TestComparison};
+use super::{Pairing, RatioRow, Side, TestComparison};
 use crate::{Direction, Metric};
 
 /// Figures that a gate watches by default, which services promise to their users.
@@ -158,7 +158,7 @@ impl TestComparison {
     /// Returns the mean time of the runs of a block, in seconds.
     fn block_s(&self) -> Option<f64> {
         let blocks = self.counted().0;
-        let runs = self.counted.iter().flatten();
+        let runs = self.sides.iter().flat_map(Side::counted);
         let walls_ns = runs.map(|run| {
             run.measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or_default()
         });
@@ -169,11 +169,12 @@ impl TestComparison {
 
     /// Returns the number of blocks, or runs a side, in its ratios, and the name of the unit.
     pub fn counted(&self) -> (usize, &'static str) {
-        let [a, b] = self.runs;
-        let unit = |n: usize, one, many| if n == 1 { one } else { many };
-        match self.setup.pairing {
-            Pairing::Blocks => (a.min(b) / 2, unit(a.min(b) / 2, "block", "blocks")),
-            Pairing::None => (a.min(b), unit(a.min(b), "run a side", "runs a side")),
+        let [a, b] = self.sides.each_ref().map(|side| side.runs);
+        match (self.setup.pairing, a.min(b)) {
+            (Pairing::Blocks, 2 | 3) => (1, "block"),
+            (Pairing::Blocks, runs) => (runs / 2, "blocks"),
+            (Pairing::None, 1) => (1, "run a side"),
+            (Pairing::None, runs) => (runs, "runs a side"),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! `docs/schema/keystorm.compare.1.json`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use measure::statistics::Conclusion;
@@ -11,10 +10,9 @@ use serde_json::{Map, Value, json};
 use super::csv::conclusion;
 use super::{
     Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, RatioRow, Regression,
-    SCHEMA, Subject, Table, Terms, TestSide, notes, spoiled,
+    SCHEMA, Side, Subject, Table, Terms, notes, spoiled,
 };
 use crate::Metric::{ClientCpu, P50, P99, ServerCpu, Throughput};
-use crate::record::steady;
 use crate::{Run, Summary};
 
 /// Text of the document, with a line end.
@@ -22,7 +20,7 @@ use crate::{Run, Summary};
 /// # Errors
 /// Returns an error if a figure has no JSON form.
 pub fn to_json(comparison: &Comparison) -> serde_json::Result<String> {
-    Ok(steady(&crate::json::pretty(&document(comparison))?) + "\n")
+    crate::json::document(&document(comparison))
 }
 
 /// The document.
@@ -99,11 +97,20 @@ fn subjects(subjects: &[Subject]) -> Vec<Value> {
 fn test(test: &ComparedTest, target: Option<&str>) -> Value {
     let first = test.pairs.first();
     let question = test.question.as_ref();
-    let runs = first.map_or(&[][..], |pair| &pair.counted[0]);
+    let plan = first.and_then(|pair| Some(&pair.sides[0].counted().next()?.plan));
     let void = first.map_or(&[][..], |pair| &pair.void);
     let (figures, operations) = (test.figures(), test.operations());
-    let server = |(at, side): (usize, TestSide<'_>)| {
-        let mut server = self::server(at, side);
+    let server = |(at, side): (usize, &Side)| {
+        let mut server = self::server(side);
+        if test.table().is_some() {
+            server["hit_percent"] = side.hit_ratio.into();
+        }
+        if let Some(pair) = at.checked_sub(1).map(|at| &test.pairs[at]) {
+            server["headline"] = pair.headline().into();
+            server["answer"] = pair.answer().into();
+            server["not_told_because"] = pair.refused.as_ref().map(|why| why.text.clone()).into();
+            server["warnings"] = pair.cautions().into();
+        }
         server["figures"] = figures_of(&figures, at).into();
         if !operations.is_empty() {
             let operation = |(name, rows): &(&str, Vec<FigureRow<'_>>)| json!({ "name": name, "figures": figures_of(rows, at) });
@@ -121,7 +128,7 @@ fn test(test: &ComparedTest, target: Option<&str>) -> Value {
         "worth": question.map(|question| question.worth()).unwrap_or_default(),
         "asked": first.map(|pair| pair.asked().name()),
         "pairing": first.map(|pair| pair.setup.pairing),
-        "plan": runs.first().map(|run| crate::json::value(&*run.plan).unwrap_or_default()),
+        "plan": plan.map(|plan| crate::json::value(&**plan).unwrap_or_default()),
         "void_blocks": void.iter().map(|(cause, blocks)| json!({
             "cause": cause,
             "blocks": blocks,
@@ -135,26 +142,16 @@ fn test(test: &ComparedTest, target: Option<&str>) -> Value {
     document
 }
 
-/// A server of a test, without its figures; `at` counts from 0.
-fn server(at: usize, side: TestSide<'_>) -> Value {
-    let mut server = json!({
-        "name": side.name(),
-        "runs": side.runs(),
-        "limited_by": limited(side.limits()),
-        "failed_percent": side.failures().percent(),
-        "held_percent": side.held() * 100.0,
-        "each_run": each_run(side.counted()),
-    });
-    if side.pair.table.is_some() {
-        server["hit_percent"] = side.hit_ratio().into();
-    }
-    if at > 0 {
-        server["headline"] = side.pair.headline().into();
-        server["answer"] = side.pair.answer().into();
-        server["not_told_because"] = side.pair.refused.as_ref().map(|why| why.text.clone()).into();
-        server["warnings"] = side.pair.cautions().into();
-    }
-    server
+/// A server of a test, whatever it is compared with.
+fn server(side: &Side) -> Value {
+    json!({
+        "name": side.name,
+        "runs": side.runs,
+        "limited_by": limited(&side.limits),
+        "failed_percent": side.failures.percent(),
+        "held_percent": side.held * 100.0,
+        "each_run": side.counted().map(each_run).collect::<Vec<_>>(),
+    })
 }
 
 /// The figures of a server by their names.
@@ -228,32 +225,26 @@ fn curve(curve: &RateCurve<'_>) -> Value {
 
 /// The machine that generated the load, as recorded in the first run.
 fn host(tests: &[ComparedTest]) -> Value {
-    let mut runs = tests.iter().flat_map(ComparedTest::sides).flat_map(TestSide::counted);
+    let mut runs = tests.iter().flat_map(ComparedTest::sides).flat_map(Side::counted);
     let host = runs.next().and_then(|run| run.host.as_ref());
     crate::json::value(&host).unwrap_or_default()
 }
 
-/// Returns the time and the result of each run.
-fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
-    let seconds = |run: &Run| {
-        let since = run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
-        since.map_or(0.0, |since| since.as_secs_f64())
-    };
-    let values = runs.iter().map(|run| {
-        let summary = Summary::from_run(run);
-        json!({
-            "started_at_unix_s": seconds(run),
-            "elapsed_s": summary.elapsed_s,
-            "requests": summary.requests,
-            "errors": summary.errors,
-            "throughput_rps": summary.throughput_rps,
-            "p99_ms": summary.response.p99_ns as f64 / 1e6,
-            "limited_by": run.verdict.limited_by,
-            "verdict": run.verdict.text,
-            "warnings": run.warnings.iter().map(|warning| &warning.text).collect::<Vec<_>>(),
-        })
-    });
-    values.collect()
+/// Returns the time and the result of a run.
+fn each_run(run: &Run) -> Value {
+    let since = run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
+    let summary = Summary::from_run(run);
+    json!({
+        "started_at_unix_s": since.map_or(0.0, |since| since.as_secs_f64()),
+        "elapsed_s": summary.elapsed_s,
+        "requests": summary.requests,
+        "errors": summary.errors,
+        "throughput_rps": summary.throughput_rps,
+        "p99_ms": summary.response.p99_ns as f64 / 1e6,
+        "limited_by": run.verdict.limited_by,
+        "verdict": run.verdict.text,
+        "warnings": run.warnings.iter().map(|warning| &warning.text).collect::<Vec<_>>(),
+    })
 }
 
 fn limited(limits: &Limits) -> Value {

@@ -15,6 +15,10 @@ pub struct Limit {
 }
 
 impl Limit {
+    pub(super) fn of_run(run: &RunDigest) -> Self {
+        Self { by: run.limited_by, kept: run.kept }
+    }
+
     /// Name in a word or two, from the verdict.
     pub fn name(self) -> &'static str {
         verdict::class(self.by, self.kept.then_some(Finding::ScheduleKept))
@@ -23,25 +27,6 @@ impl Limit {
 
 /// Limits of the runs of a side, most frequent first.
 pub type Limits = Vec<(Limit, usize)>;
-
-/// Counts the limits.
-pub(super) fn limits(side: &[RunDigest]) -> Limits {
-    let mut limits: Limits = Vec::new();
-    for RunDigest { limited_by: by, kept, .. } in side {
-        let limit = Limit { by: *by, kept: *kept };
-        match limits.iter_mut().find(|(known, _)| *known == limit) {
-            Some((_, count)) => *count += 1,
-            None => limits.push((limit, 1)),
-        }
-    }
-    limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    limits
-}
-
-/// Returns the limit of at least half of a side's runs.
-pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
-    limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| limit.by)
-}
 
 /// Reason for doubting a ratio, from the limits of its sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +76,9 @@ impl Caution {
     }
 }
 
-/// Returns the reasons for doubt of a ratio of sides with these limits.
-pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<Caution> {
-    let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
+/// Returns the reasons for doubt of a ratio of sides that were mostly limited so.
+pub(super) fn warnings(sides: [Option<LimitedBy>; 2], open_loop: bool) -> Vec<Caution> {
+    let [a, b] = sides;
     let mut warnings = Vec::new();
     match (a, b) {
         (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {

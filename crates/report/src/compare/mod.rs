@@ -29,6 +29,7 @@ mod rows;
 mod saved;
 #[cfg(test)]
 mod saved_tests;
+mod side;
 mod sittings;
 mod subject;
 mod sure;
@@ -37,12 +38,11 @@ mod tested;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use workload::Plan;
 
-use crate::{Cause, CountUnit, Failures, Held, Metric, Run};
+use crate::groups::by_frequency;
+use crate::{Cause, CountUnit, Metric};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use curve::{Knee, RateCurve};
@@ -61,12 +61,13 @@ pub use replayed::{
     AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
 };
 pub use rows::{RatioRow, called, change, finding, verdict};
-pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
+pub use saved::{beside, load_of, of_saved, options_of, unlike};
+pub use side::Side;
 use sittings::Excuse;
 pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HIT_RATIO_DIFFERENCE_MAX, Table, Terms};
-pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
+pub use tested::{ComparedTest, FigureRow, spoiled};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
@@ -113,21 +114,16 @@ pub struct Setup {
 impl Setup {
     /// Makes the setup of runs of a plan.
     pub fn new(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
-        let (precision, open_loop) =
-            (plan.recording.precision, plan.load.pace.schedule().is_some());
-        let unit = CountUnit::from_plan(plan);
-        let (looks, headlines) = (1, 1);
-        let by_command = plan.has_source();
         Self {
             names,
             pairing,
-            precision,
-            open_loop,
-            by_command,
-            unit,
+            precision: plan.recording.precision,
+            open_loop: plan.load.pace.schedule().is_some(),
+            by_command: plan.has_source(),
+            unit: CountUnit::from_plan(plan),
             errors_allowed,
-            looks,
-            headlines,
+            looks: 1,
+            headlines: 1,
         }
     }
 
@@ -144,32 +140,20 @@ pub struct TestComparison {
     pub name: String,
     /// Settings common to all tests.
     pub setup: Setup,
-    /// Numbers of runs of A and of B.
-    pub runs: [usize; 2],
+    /// A and B.
+    pub sides: [Side; 2],
     /// A row for each figure that both sides have.
     pub rows: Vec<RatioRow>,
     /// Comparison of each operation of a mix.
     pub operations: Vec<OperationComparison>,
-    /// Limits of A and B.
-    pub limits: [Limits; 2],
     /// Reasons for doubt of a ratio.
     pub warnings: Vec<Caution>,
     /// Number of the test's table, if there are several.
     pub table: Option<usize>,
-    /// Share of reads that hit, in percent, of A and of B, if compared.
-    pub hit_ratios: [Option<f64>; 2],
     /// Reason why the test has no ratios, if it has none.
     pub refused: Option<Refusal>,
-    /// Requests of A and of B, including those of void blocks.
-    pub failures: [Failures; 2],
-    /// Share of the time for which others held up client or server, of A and of B.
-    pub held: [f64; 2],
-    /// All counting runs of each side.
-    pub counted: [Vec<Arc<Run>>; 2],
     /// Void blocks, in which the client did not do its work, by cause, the most frequent first.
     pub void: Vec<(Cause, usize)>,
-    /// Each side's run with median throughput, for a closer look.
-    pub middle: [Option<Arc<Run>>; 2],
 }
 
 impl TestComparison {
@@ -182,35 +166,31 @@ impl TestComparison {
         };
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| rows::row(metric, setup, figures.each_ref(), &excuse));
-        let limits = [limits::limits(a), limits::limits(b)];
-        let mut warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
+        let [first, second] = &setup.names;
+        let sides = [Side::new(first, a), Side::new(second, b)];
+        let mut warnings = limits::warnings(sides.each_ref().map(Side::mostly), setup.open_loop);
         warnings.retain(|caution| !setup.by_command || *caution != Caution::RateSet);
         Self {
             name: name.to_owned(),
             setup: setup.clone(),
-            runs: [a.len(), b.len()],
+            sides,
             rows: rows.collect(),
             operations: operations::compared(setup, [a, b], &excuse),
-            limits,
             warnings,
             table: None,
-            hit_ratios: [None; 2],
             refused: refusal::of_runs(setup, [a, b]),
-            held: [a, b].map(|side| Held::mean(side.iter().map(|glance| glance.held)).share),
-            failures: [refusal::failures(a), refusal::failures(b)],
             void: Vec::new(),
-            counted: [a, b].map(|side| side.iter().map(|glance| glance.run.clone()).collect()),
-            middle: [middle(a), middle(b)],
         }
     }
 
     /// Adds void blocks with their causes and runs; failures in them count.
     pub fn with_void(mut self, causes: &[Cause], runs: [&[RunDigest]; 2]) -> Self {
-        self.void = Cause::counts(causes);
-        for (failures, runs) in self.failures.iter_mut().zip(runs) {
-            *failures += refusal::failures(runs);
+        self.void = by_frequency(causes.iter().copied());
+        for (side, runs) in self.sides.iter_mut().zip(runs) {
+            side.failures += side::failures(runs);
         }
-        let failed = refusal::failed(&self.setup, self.failures);
+        let failures = self.sides.each_ref().map(|side| side.failures);
+        let failed = refusal::failed(&self.setup, failures);
         self.refused =
             failed.or_else(|| refusal::of_void(self.counted().0, &self.void)).or(self.refused);
         self
@@ -219,8 +199,7 @@ impl TestComparison {
     /// Returns the test with percentiles of all requests together instead of means over runs, like the
     /// judgement of a target, so that a figure has one value in a report.
     pub fn pooled(mut self) -> Self {
-        let times =
-            self.counted.each_ref().map(|runs| response_times(runs.iter().map(|run| &**run)));
+        let times = self.sides.each_ref().map(|side| response_times(side.counted()));
         for row in &mut self.rows {
             let Some(quantile) = row.metric.quantile() else { continue };
             for (mean, times) in row.means.iter_mut().zip(&times) {
@@ -244,10 +223,10 @@ impl TestComparison {
     /// Returns the test as a part of this table; it has ratios only if the runs allow it.
     pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
-        self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
-        self.refused = self.refused.take().or_else(|| {
-            refusal::of_terms(&self.setup.names, self.hit_ratios, &self.limits, self.runs)
-        });
+        for (side, runs) in self.sides.iter_mut().zip([a, b]) {
+            side.hit_ratio = terms::hit_ratio(runs);
+        }
+        self.refused = self.refused.take().or_else(|| refusal::of_terms(&self.sides));
         // The refusal says the one, the table the other.
         let refused = self.refused.is_some();
         self.warnings.retain(|caution| match caution {
@@ -267,14 +246,6 @@ impl TestComparison {
     pub fn row(&self, metric: Metric) -> Option<&RatioRow> {
         self.rows.iter().find(|row| row.metric == metric)
     }
-}
-
-/// The run with median throughput, the lower of two.
-fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
-    let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
-    let mut sorted: Vec<&RunDigest> = side.iter().collect();
-    sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
-    Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }
 
 /// All results of a comparison so far.
@@ -354,8 +325,8 @@ impl Comparison {
 
     /// Returns whether all requests to all servers failed.
     pub fn has_served_nothing(&self) -> bool {
-        let mut failures = self.pairs().flat_map(|pair| &pair.failures).peekable();
-        failures.peek().is_some() && failures.all(|failures| failures.are_all())
+        let mut sides = self.pairs().flat_map(|pair| &pair.sides).peekable();
+        sides.peek().is_some() && sides.all(|side| side.failures.are_all())
     }
 
     /// Returns whether more requests of a test failed than may.
@@ -371,7 +342,7 @@ const HELD_MIN: f64 = 0.03;
 /// Describes the noise while something stayed open, and the remedy.
 pub fn noise(comparison: &Comparison) -> Option<String> {
     let open = comparison.pairs().filter(|pair| pair.is_open());
-    let held = open.flat_map(|pair| pair.held).fold(0.0, f64::max);
+    let held = open.flat_map(|pair| &pair.sides).map(|side| side.held).fold(0.0, f64::max);
     (held >= HELD_MIN).then(|| {
         format!(
             "Other programs kept client or server from a CPU for up to {:.0} % of the time, in turn on all sides: \

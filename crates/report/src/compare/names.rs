@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Subject;
+use crate::quantity::fitted;
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -161,13 +162,7 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
 /// Names of at most `width` characters. Names that would be cut to the same text lose their common beginning,
 /// since the difference comes after it.
 pub fn shortened(names: &[String], width: usize) -> Vec<String> {
-    let cut = |name: &str| {
-        if name.chars().count() <= width {
-            name.to_owned()
-        } else {
-            name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-        }
-    };
+    let cut = |name: &str| fitted(name, width);
     let parts = names.iter().map(|name| {
         let short = cut(name);
         let alike: Vec<&String> = names.iter().filter(|other| cut(other) == short).collect();

@@ -6,6 +6,7 @@ use measure::statistics::Noise;
 
 use super::tests::{compared, comparison, glances};
 use super::*;
+use crate::Failures;
 use crate::{Figures, Summary};
 
 /// The interval alone decides: one wholly beyond 1 is a difference, however wide it is, and none is
@@ -59,7 +60,7 @@ fn void_blocks_do_not_count_but_for_what_failed_in_them() {
     // As many as there may be: what counts is judged all the same.
     let test = compared(Pairing::Blocks, &a, &b).with_void(&late, [&a, &b]);
     assert_eq!(test.refused, None);
-    assert_eq!(test.runs, [10, 10]);
+    assert_eq!(test.sides.each_ref().map(|side| side.runs), [10, 10]);
     let void = test.describe_void().unwrap();
     assert!(
         void.starts_with("6 blocks were void and taken again, as the client did not"),

@@ -2,9 +2,9 @@
 
 use workload::quantity;
 
-use super::limits::mostly;
+use super::side::failures;
 use super::terms::HIT_RATIO_DIFFERENCE_MAX;
-use super::{Limits, RunDigest, Setup};
+use super::{RunDigest, Setup, Side};
 use crate::{Cause, Failures, LimitedBy};
 
 /// Kind of reason against telling a ratio.
@@ -35,13 +35,6 @@ impl Refusal {
     fn new(kind: RefusalKind, text: String) -> Option<Self> {
         Some(Self { kind, text })
     }
-}
-
-/// The requests of a side, over all of its runs.
-pub(super) fn failures(side: &[RunDigest]) -> Failures {
-    let mut all = Failures::default();
-    side.iter().for_each(|glance| all += glance.failures);
-    all
 }
 
 /// Returns the reason against a ratio that does not depend on the servers, if there is one.
@@ -145,14 +138,9 @@ pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal
 }
 
 /// Returns the other reasons against a ratio between servers of different protocols.
-pub(super) fn of_terms(
-    names: &[String; 2],
-    hits: [Option<f64>; 2],
-    limits: &[Limits; 2],
-    runs: [usize; 2],
-) -> Option<Refusal> {
-    let [name_a, name_b] = names;
-    if let [Some(a), Some(b)] = hits
+pub(super) fn of_terms(sides: &[Side; 2]) -> Option<Refusal> {
+    let [name_a, name_b] = sides.each_ref().map(|side| side.name.as_str());
+    if let [Some(a), Some(b)] = sides.each_ref().map(|side| side.hit_ratio)
         && (a - b).abs() > HIT_RATIO_DIFFERENCE_MAX
     {
         let text = format!(
@@ -161,7 +149,7 @@ pub(super) fn of_terms(
         );
         return Refusal::new(RefusalKind::Hits, text);
     }
-    let by_client = [0, 1].map(|side| mostly(&limits[side], runs[side]) == Some(LimitedBy::Client));
+    let by_client = sides.each_ref().map(|side| side.mostly() == Some(LimitedBy::Client));
     let side = match by_client {
         [false, false] => return None,
         [true, true] => "both sides",

@@ -58,32 +58,19 @@ const CONNECTION_PATHS: [&str; 1] = ["target.tls"];
 /// Paths at which equal loads in different protocols differ.
 const PROTOCOL_PATHS: [&str; 3] = ["protocol", "sequence", "data.fill"];
 
-/// Differences between two plans of a test to compare, a line for each path.
+/// Differences between two plans of a test to compare, a line for each path; `translated` plans were derived from one
+/// for different protocols.
 ///
 /// # Errors
 /// Returns an error if a plan has no JSON form.
-pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &[&MAY_DIFFER[..], &CONNECTION_PATHS].concat())
-}
-
-/// Returns the differences of plans that were derived from one for different protocols.
-///
-/// # Errors
-/// Returns an error if a plan has no JSON form.
-pub fn unlike_beside_words(
+pub fn unlike(
     names: [&str; 2],
     a: &Plan,
     b: &Plan,
+    translated: bool,
 ) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &[&MAY_DIFFER[..], &CONNECTION_PATHS, &PROTOCOL_PATHS].concat())
-}
-
-fn unlike_but(
-    names: [&str; 2],
-    a: &Plan,
-    b: &Plan,
-    passed_over: &[&str],
-) -> Result<Vec<String>, RecordError> {
+    let words = if translated { &PROTOCOL_PATHS[..] } else { &[] };
+    let passed_over = [&MAY_DIFFER[..], &CONNECTION_PATHS, words].concat();
     let found = differences(a, b, &|path| passed_over.contains(&path))?;
     let lines = found.into_iter().map(|Difference { what, ours, theirs }| {
         format!("{what} is {ours} in {} and {theirs} in {}", names[0], names[1])
@@ -102,11 +89,11 @@ pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
             found.push(format!("{what} differs: {a} on {first}, {b} on {second}"));
         }
     };
-    let host = |run: &Run| run.host.as_ref().and_then(|host| host.hostname.clone());
-    differ("the client machine", host(a), host(b));
+    let [host_a, host_b] = [a, b].map(|run| run.host.as_ref()?.hostname.clone());
+    differ("the client machine", host_a, host_b);
     differ("the keystorm version", Some(a.version.clone()), Some(b.version.clone()));
-    let engine = |run: &Run| Some(run.measurement.engine.clone());
-    differ("the I/O engine", engine(a), engine(b));
+    let [engine_a, engine_b] = [a, b].map(|run| Some(run.measurement.engine.clone()));
+    differ("the I/O engine", engine_a, engine_b);
     let [way_a, way_b] = [a, b].map(way);
     if way_a != way_b {
         let [first, second] = names;
@@ -158,14 +145,11 @@ pub fn of_saved(
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
         return Err(RecordError::wrong(format!("{} has no tests", names[0])));
     };
-    let (first_a, first_b) = (first_a[0], first_b[0]);
-    let mut subjects = [
-        Subject::of_run(first_a, names[0].to_owned()),
-        Subject::of_run(first_b, names[1].to_owned()),
-    ];
+    let first = [first_a[0], first_b[0]];
+    let mut subjects = [0, 1].map(|at| Subject::of_run(first[at], names[at].to_owned()));
     name(&mut subjects, chosen);
     let called = subjects.each_ref().map(|subject| subject.name.clone());
-    let mut warnings = beside(&called, first_a, first_b);
+    let mut warnings = beside(&called, first[0], first[1]);
     let mut compared = Vec::new();
     let headlines = a.len();
     for (a, b) in a.iter().zip(b) {
@@ -211,18 +195,15 @@ fn check_alike(names: [&str; 2], sides: &[Vec<Vec<&Run>>; 2]) -> Result<(), Reco
     }
     let mut faults = Vec::new();
     for (a, b) in sides[0].iter().zip(&sides[1]) {
-        for fault in unlike(names, &a[0].plan, &b[0].plan)? {
+        for fault in unlike(names, &a[0].plan, &b[0].plan, false)? {
             faults.push(format!("in the test {}, {fault}", a[0].plan.name));
         }
     }
     if faults.is_empty() {
-        Ok(())
-    } else {
-        Err(RecordError::wrong(format!(
-            "the runs differ in more than the server: {}",
-            faults.join("; ")
-        )))
+        return Ok(());
     }
+    let faults = faults.join("; ");
+    Err(RecordError::wrong(format!("the runs differ in more than the server: {faults}")))
 }
 
 /// The complete runs of a test, of each side; warns of the others.
@@ -265,7 +246,7 @@ fn tests<'l>(name: &str, loaded: &'l LoadedRecord) -> Result<Vec<Vec<&'l Run>>, 
             tests.push(vec![run]);
             continue;
         };
-        if let Some(fault) = unlike(["one", "another"], &runs[0].plan, &run.plan)?.first() {
+        if let Some(fault) = unlike(["one", "another"], &runs[0].plan, &run.plan, false)?.first() {
             return Err(RecordError::wrong(format!(
                 "{name}: the repeats of the test {} differ: {fault} repeat",
                 run.plan.name

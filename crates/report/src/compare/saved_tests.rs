@@ -28,7 +28,10 @@ fn saved_runs_compare_by_their_repeats() {
     };
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
     let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
-    assert_eq!((comparison.tests.len(), comparison.tests[0].pairs[0].runs), (1, [3, 4]));
+    assert_eq!(
+        (comparison.tests.len(), comparison.tests[0].pairs[0].sides.each_ref().map(|s| s.runs)),
+        (1, [3, 4])
+    );
     assert!(comparison.warnings.iter().any(|w| w.contains(" is reached over ")));
     let throughput = comparison.tests[0].pairs[0].row(Metric::Throughput).unwrap();
     let interval = throughput.ratio.interval.unwrap();
@@ -38,7 +41,7 @@ fn saved_runs_compare_by_their_repeats() {
     broken[2].measurement.ending = Ending::Interrupted;
     let comparison =
         of_saved(["a.json", "b.json"], &loaded(broken), &b, &[], "", None, ERRORS_DEFAULT).unwrap();
-    assert_eq!(comparison.tests[0].pairs[0].runs, [2, 4]);
+    assert_eq!(comparison.tests[0].pairs[0].sides.each_ref().map(|side| side.runs), [2, 4]);
     assert!(
         comparison
             .warnings

@@ -1,9 +1,8 @@
 //! A load on all servers: the figures of each beside those of the first.
 
-use std::sync::Arc;
-
-use super::{Limits, Question, RatioRow, TestComparison};
-use crate::{Failures, Metric, Run, Warning};
+use super::{Question, RatioRow, Side, TestComparison};
+use crate::Metric;
+use crate::groups::{by_key, unique};
 
 /// Comparison of one test on all servers.
 #[derive(Debug, Clone)]
@@ -39,56 +38,6 @@ impl<'t> FigureRow<'t> {
     }
 }
 
-/// A server in a test.
-#[derive(Debug, Clone, Copy)]
-pub struct TestSide<'t> {
-    /// Comparison that this is a side of.
-    pub pair: &'t TestComparison,
-    at: usize,
-}
-
-impl<'t> TestSide<'t> {
-    /// Name of the server.
-    pub fn name(self) -> &'t str {
-        &self.pair.setup.names[self.at]
-    }
-
-    /// Number of its runs.
-    pub fn runs(self) -> usize {
-        self.pair.runs[self.at]
-    }
-
-    /// Limits of the runs.
-    pub fn limits(self) -> &'t Limits {
-        &self.pair.limits[self.at]
-    }
-
-    /// Requests of the server, including those of void blocks.
-    pub fn failures(self) -> Failures {
-        self.pair.failures[self.at]
-    }
-
-    /// Share of the time for which others held up client or server.
-    pub fn held(self) -> f64 {
-        self.pair.held[self.at]
-    }
-
-    /// Share of its reads that hit, in percent, if compared.
-    pub fn hit_ratio(self) -> Option<f64> {
-        self.pair.hit_ratios[self.at]
-    }
-
-    /// Counting runs of the server.
-    pub fn counted(self) -> &'t [Arc<Run>] {
-        &self.pair.counted[self.at]
-    }
-
-    /// The server's run with median throughput.
-    pub fn middle(self) -> Option<&'t Run> {
-        self.pair.middle[self.at].as_deref()
-    }
-}
-
 impl ComparedTest {
     /// Makes the test of two servers without a choice between them.
     pub fn of_pair(pair: TestComparison) -> Self {
@@ -96,9 +45,9 @@ impl ComparedTest {
     }
 
     /// The servers in order.
-    pub fn sides(&self) -> impl Iterator<Item = TestSide<'_>> {
-        let first = self.pairs.first().map(|pair| TestSide { pair, at: 0 });
-        first.into_iter().chain(self.pairs.iter().map(|pair| TestSide { pair, at: 1 }))
+    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+        let first = self.pairs.first().map(|pair| &pair.sides[0]);
+        first.into_iter().chain(self.pairs.iter().map(|pair| &pair.sides[1]))
     }
 
     /// Figures of the whole test.
@@ -108,19 +57,15 @@ impl ComparedTest {
 
     /// Names and figures of its operations.
     pub fn operations(&self) -> Vec<(&str, Vec<FigureRow<'_>>)> {
-        let mut names: Vec<&str> = Vec::new();
-        for operation in self.pairs.iter().flat_map(|pair| &pair.operations) {
-            if !names.contains(&operation.name.as_str()) {
-                names.push(&operation.name);
-            }
-        }
-        let figures = |name: &&'_ str| {
+        let operations = self.pairs.iter().flat_map(|pair| &pair.operations);
+        let figures = |name: &str| {
             self.figures_of(|pair| {
-                let operation = pair.operations.iter().find(|operation| operation.name == **name);
+                let operation = pair.operations.iter().find(|operation| operation.name == name);
                 operation.map_or(&[][..], |operation| &operation.rows)
             })
         };
-        names.iter().map(|name| (*name, figures(name))).collect()
+        let names = unique(operations.map(|operation| operation.name.as_str())).into_iter();
+        names.map(|name| (name, figures(name))).collect()
     }
 
     fn figures_of<'t>(
@@ -159,28 +104,17 @@ impl ComparedTest {
 /// Figures in the text are from the first run.
 pub fn spoiled(tests: &[ComparedTest]) -> Vec<String> {
     let sides = || tests.iter().flat_map(ComparedTest::sides);
-    let mut found: Vec<(&Warning, Vec<(&str, usize)>)> = Vec::new();
-    for (side, run) in sides().flat_map(|side| side.counted().iter().map(move |run| (side, run))) {
-        for warning in &run.warnings {
-            let at = found.iter().position(|(known, _)| known.topic() == warning.topic());
-            let at = at.unwrap_or_else(|| {
-                found.push((warning, Vec::new()));
-                found.len() - 1
-            });
-            let counts = &mut found[at].1;
-            match counts.iter_mut().find(|(name, _)| *name == side.name()) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((side.name(), 1)),
-            }
-        }
-    }
-    let lines = found.iter().map(|(warning, counts)| {
-        let counts = counts.iter().map(|(name, count)| {
-            let runs = sides().filter(|side| side.name() == *name).map(TestSide::runs);
-            format!("{count} of {} runs of {name}", runs.sum::<usize>())
+    let warned = sides().flat_map(|side| {
+        let warnings = side.counted().flat_map(|run| &run.warnings);
+        warnings.map(move |warning| (warning.topic(), (side.name.as_str(), warning)))
+    });
+    let lines = by_key(warned).into_iter().map(|(_, found)| {
+        let text = &found[0].1.text;
+        let counts = by_key(found).into_iter().map(|(name, warned)| {
+            let runs = sides().filter(|side| side.name == name).map(|side| side.runs);
+            format!("{} of {} runs of {name}", warned.len(), runs.sum::<usize>())
         });
-        let counts: Vec<String> = counts.collect();
-        format!("{} ({})", warning.text, counts.join(", "))
+        format!("{text} ({})", counts.collect::<Vec<_>>().join(", "))
     });
     lines.collect()
 }

@@ -1,5 +1,7 @@
 //! Comparisons: pairing, conclusions, warnings and refusals.
 
+use std::sync::Arc;
+
 use measure::Latency;
 use measure::statistics::Noise;
 
@@ -176,7 +178,7 @@ fn a_schedule_that_was_kept_is_no_limit_and_one_that_was_missed_is() {
     side[0].kept = true;
     side[2].kept = true;
     let test = compared(Pairing::None, &side, &side);
-    assert_eq!(limited(&test.limits[0]), "not saturated (2 of 3 runs), schedule (1)");
+    assert_eq!(limited(&test.sides[0].limits), "not saturated (2 of 3 runs), schedule (1)");
     let json = to_json(&comparison(vec![test], None)).unwrap();
     assert!(json.contains(r#""schedule": 3"#) || json.contains(r#""schedule":3"#), "{json}");
 }
@@ -219,7 +221,7 @@ fn limits_of_ours_are_warned_of() {
     assert!(told.contains(&"5 keys were evicted (4 of 6 runs of first)".to_owned()), "{told:?}");
     assert_eq!(told.len(), 2, "each once for all tests: {told:?}");
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
-    assert_eq!(super::limited(&test.limits[0]), "server (2 of 3 runs), client (1)");
+    assert_eq!(super::limited(&test.sides[0].limits), "server (2 of 3 runs), client (1)");
 }
 
 #[test]
@@ -290,7 +292,7 @@ fn hit_ratios_that_are_alike_or_unknown_refuse_nothing() {
     use LimitedBy::Server;
     let full = finding(100_000, 0, Server);
     let test = on_equal_terms(&full, &finding(99_910, 90, Server));
-    assert_eq!((test.refused.as_ref(), test.hit_ratios[0]), (None, Some(100.0)));
+    assert_eq!((test.refused.as_ref(), test.sides[0].hit_ratio), (None, Some(100.0)));
     assert_eq!(on_equal_terms(&full, &finding(0, 0, Server)).refused, None, "nothing was read");
 }
 

@@ -154,8 +154,7 @@ impl Record {
     /// # Errors
     /// Returns an error if a figure has no JSON form.
     pub fn to_json(&self) -> Result<String, RecordError> {
-        let text = crate::json::pretty(self).map_err(|e| RecordError(e.to_string()))?;
-        Ok(steady(&text) + "\n")
+        crate::json::document(self).map_err(|e| RecordError(e.to_string()))
     }
 
     /// Parses the text of a document; for an experiment's, the runs in it.
@@ -267,19 +266,6 @@ fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
     }
     kept.extend_from_slice(rest);
     kept.into()
-}
-
-/// Returns the JSON with terminal control characters escaped; such occur only within strings.
-pub fn steady(json: &str) -> String {
-    let mut steady = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c != '\n' && crate::escape::is_unsafe(c) {
-            steady.push_str(&format!("\\u{:04x}", c as u32));
-        } else {
-            steady.push(c);
-        }
-    }
-    steady
 }
 
 /// The error for a document that is not JSON, or has another layout.

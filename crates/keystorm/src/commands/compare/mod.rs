@@ -254,9 +254,8 @@ fn untested(job: &CompareJob, subjects: Vec<compare::Subject>, how: String) -> C
 /// them. With `mixed` protocols, the words of commands may differ.
 fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()> {
     let Some((first, others)) = plans.split_first() else { return Ok(()) };
-    let unlike = if mixed { compare::unlike_beside_words } else { compare::unlike };
     for (at, other) in (1..).zip(others) {
-        let found = unlike([&job.word(0), &job.word(at)], first, other)?;
+        let found = compare::unlike([&job.word(0), &job.word(at)], first, other, mixed)?;
         if !found.is_empty() {
             let found = found.join("; ");
             bail!("the runs would differ in more than the server: {found}");

@@ -3,7 +3,7 @@
 use crate::compare::{Candidate, Comparison, Question, RateCurve, TargetState};
 
 use super::{rate_curve, tables};
-use crate::page::{Axis, Block, Chart, DataPoint, Guide, Section, Series, Tone, Unit, Verdict};
+use crate::page::{Axis, Block, Chart, Guide, Section, Tone, Unit, Verdict};
 use crate::{Metric, grouped};
 
 /// The answers for the top of a page.
@@ -113,10 +113,9 @@ fn latencies(question: &Question, target: Option<&str>) -> Chart {
         None => "99th percentile of response time".to_owned(),
     };
     let axis = Axis::linear("response time", Unit::Nanoseconds);
-    let mut chart = Chart::bars(title, names, axis);
     let points = question.candidates.iter().enumerate();
     let points = points.filter_map(|(at, of)| rate_curve::latency_at(of, at as f64));
-    chart.series.push(Series::from_points("response time", points));
+    let mut chart = Chart::bars(title, names, axis).with("response time", points);
     if let (Some(clause), Some(target)) = (bound, target) {
         chart.guides.push(Guide::Y(clause.below, target.to_owned()));
     }
@@ -130,9 +129,8 @@ fn bars(
     figure: impl Fn(&Candidate) -> Option<f64>,
 ) -> Block {
     let names = question.candidates.iter().map(|of| of.name.as_str());
-    let mut chart = Chart::bars(title, names, Axis::linear(title.to_lowercase(), unit));
+    let chart = Chart::bars(title, names, Axis::linear(title.to_lowercase(), unit));
     let candidates = question.candidates.iter().enumerate();
-    let points = candidates.filter_map(|(at, of)| Some(DataPoint::at(at as f64, figure(of)?)));
-    chart.series.push(Series::from_points(title, points));
-    Block::Chart(chart)
+    let points = candidates.filter_map(|(at, of)| Some((at as f64, figure(of)?)));
+    Block::Chart(chart.with(title, points))
 }

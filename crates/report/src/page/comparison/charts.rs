@@ -4,7 +4,7 @@ use crate::compare::{ComparedTest, FigureRow, TestComparison, verdict};
 use crate::{Metric, Run};
 
 use crate::page::runs::{self, outages, spectrum};
-use crate::page::{Axis, Band, Block, Chart, DataPoint, Guide, Series, Unit};
+use crate::page::{Axis, Band, Block, Chart, DataPoint, Guide, Unit};
 
 /// Factor at which a bar's end is cut off, as a longer one would leave no room for the others.
 const CHARTED_MAX: f64 = 100.0;
@@ -46,7 +46,7 @@ fn described(test: &ComparedTest, metric: Metric) -> (&'static str, Axis, f64) {
 
 /// The run of each server with median throughput, if each has one.
 pub(super) fn middle_runs(test: &ComparedTest) -> Vec<(&str, &Run)> {
-    let all = test.sides().map(|side| Some((side.name(), side.middle()?)));
+    let all = test.sides().map(|side| Some((side.name.as_str(), side.middle()?)));
     all.collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
@@ -100,16 +100,14 @@ fn ratios(pair: &TestComparison) -> Chart {
             None => point.hollow(),
         }
     });
-    chart.series.push(Series::from_points("ratio", points));
     chart.guides.push(Guide::Y(1.0, "alike".into()));
-    chart
+    chart.with("ratio", points)
 }
 
 /// Every run of each server as a dot, which shows whether they overlap.
 fn strip(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
     let (name, axis, factor) = described(test, row.metric);
-    let names = test.sides().map(|side| side.name());
-    let mut chart = Chart::bars(format!("{name} of every run"), names, axis);
+    let names = test.sides().map(|side| side.name.as_str());
     let points = row.values().enumerate().flat_map(|(side, figure)| {
         let values = figure.map_or(&[][..], |(_, values)| values);
         (1..).zip(values).map(move |(run, value)| {
@@ -117,8 +115,7 @@ fn strip(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
             point.coloured(side).noted(format!("run {run}"))
         })
     });
-    chart.series.push(Series::from_points("run", points));
-    chart
+    Chart::bars(format!("{name} of every run"), names, axis).with("run", points)
 }
 
 /// A figure of all servers, run by run, which shows changes during the comparison.
@@ -130,7 +127,7 @@ fn over_runs(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
     for (side, figure) in test.sides().zip(row.values()) {
         let values = figure.map_or(&[][..], |(_, values)| values);
         let points = (1..).zip(values).map(|(at, value)| (f64::from(at), value * factor));
-        chart.series.push(Series::new(side.name(), points));
+        chart = chart.with(side.name.as_str(), points);
     }
     chart
 }

@@ -12,9 +12,10 @@ mod terms;
 mod tests;
 
 use crate::compare::{
-    self, ComparedTest, Comparison, GateState, RateCurve, Table as TermsTable, TestComparison,
-    TestSide, describe_limits, share, spoiled,
+    self, ComparedTest, Comparison, RateCurve, Side, Table as TermsTable, TestComparison,
+    describe_limits, share, spoiled,
 };
+use crate::groups::unique;
 use crate::{Metric, Summary};
 
 use crate::page::runs::{self, moments, outages};
@@ -29,10 +30,9 @@ const SETTINGS_MAX: usize = 16;
 pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     let mut page = Page { byline: vec![comparison.how.clone()], ..Page::default() };
     page.title = title(comparison);
-    let mut runs =
-        comparison.tests.iter().flat_map(ComparedTest::sides).flat_map(TestSide::counted);
-    let first = runs.next();
-    let about = first.map(|run| runs::about(std::slice::from_ref(&**run)));
+    let first =
+        comparison.tests.iter().flat_map(ComparedTest::sides).flat_map(Side::counted).next();
+    let about = first.map(|run| runs::about(std::slice::from_ref(run)));
     if let (Some((byline, _)), Some(run)) = (&about, first) {
         page.byline.extend(byline.clone());
         page.versions = comparison.subjects.iter().map(|subject| subject.server.clone()).collect();
@@ -41,20 +41,16 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     if !comparison.complete {
         let text = "The run ended before them; the figures cover what was compared until then.";
-        page.lede.push(Verdict {
-            tone: Tone::Warning,
-            ..Verdict::new("Some tests were not compared", text)
-        });
+        page.lede.push(Verdict::new("Some tests were not compared", text).toned(Tone::Warning));
     }
     page.lede.extend(gate(comparison));
     page.lede.extend(answers::lede(comparison));
     for test in comparison.tests.iter().filter(|test| test.question.is_none()) {
         page.lede.extend(test.pairs.iter().map(|pair| lede(test, pair, comparison)));
     }
-    page.lede.extend(compare::noise(comparison).map(|text| Verdict {
-        tone: Tone::Warning,
-        ..Verdict::new("The machine was not quiet", text)
-    }));
+    let noise = compare::noise(comparison);
+    let noise = noise.map(|text| Verdict::new("The machine was not quiet", text));
+    page.lede.extend(noise.map(|verdict| verdict.toned(Tone::Warning)));
     page.lede.extend(differing(comparison));
     page.sections.extend(answers::sections(comparison));
     page.sections.extend(match &comparison.terms {
@@ -135,7 +131,7 @@ pub fn test(test: &ComparedTest) -> Vec<Block> {
     blocks.extend(resolutions.map(Block::Text));
     let void = test.pairs.first().and_then(TestComparison::describe_void);
     blocks.extend(void.map(Block::Text));
-    let cautions = once_each(test.pairs.iter().flat_map(TestComparison::cautions));
+    let cautions = unique(test.pairs.iter().flat_map(TestComparison::cautions));
     blocks.extend(cautions.into_iter().map(|text| Block::Note(Tone::Warning, text)));
     blocks
 }
@@ -187,37 +183,24 @@ fn chance_of_intervals(count: usize) -> String {
 
 /// Lines on keys found, failed requests and limits.
 fn details(test: &ComparedTest) -> Vec<String> {
-    let joined = |of: &dyn Fn(TestSide<'_>) -> Option<String>| {
-        let all: Option<Vec<String>> = test.sides().map(of).collect();
-        all.filter(|all| !all.is_empty())
-    };
-    let hits = joined(&|side| Some(format!("{:.2} %", side.hit_ratio()?)));
+    let hits: Option<Vec<String>> =
+        test.sides().map(|side| Some(format!("{:.2} %", side.hit_ratio?))).collect();
+    let hits = hits.filter(|hits| !hits.is_empty());
     let hits =
         hits.map(|of| format!("keys found, as counted by the servers: {}", of.join(" and ")));
     let is_told = test.pairs.iter().all(|pair| pair.refused.is_none());
-    let has_failed = test.sides().any(|side| side.failures().failed > 0);
-    let failed =
-        joined(&|side| Some(format!("{} to {}", share(side.failures().percent()), side.name())));
-    let failed = failed.filter(|_| is_told && has_failed);
-    let failed = failed.map(|of| format!("failed requests: {}", of.join(", ")));
+    let has_failed = test.sides().any(|side| side.failures.failed > 0);
+    let failed = (is_told && has_failed).then(|| {
+        let of = |side: &Side| format!("{} to {}", share(side.failures.percent()), side.name);
+        format!("failed requests: {}", test.sides().map(of).collect::<Vec<_>>().join(", "))
+    });
     hits.into_iter().chain(failed).chain(limits(test)).collect()
 }
 
 /// Limits of each server.
 fn limits(test: &ComparedTest) -> Vec<String> {
-    let known = test.sides().filter(|side| !side.limits().is_empty());
-    known.map(|side| describe_limits(side.name(), side.limits())).collect()
-}
-
-/// Texts without repetition.
-fn once_each(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for text in texts {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    all
+    let known = test.sides().filter(|side| !side.limits.is_empty());
+    known.map(|side| describe_limits(&side.name, &side.limits)).collect()
 }
 
 /// Returns the settings in which the servers differ, if they do.
@@ -240,24 +223,22 @@ fn differing(comparison: &Comparison) -> Option<Verdict> {
 
 /// Returns the result of the gate, for the top of the page.
 fn gate(comparison: &Comparison) -> Option<Verdict> {
-    let (headline, tone) = match comparison.gate()?.state {
-        GateState::Passed => ("Gate passed", Tone::Good),
-        GateState::Failed => ("Gate failed", Tone::Bad),
-        GateState::Undecided => ("Gate undecided", Tone::Warning),
-    };
+    let mut gate = comparison.gate()?.state.verdict("");
     let notes = compare::notes(comparison);
     let text = notes.iter().map(|line| {
-        sentence(line.strip_prefix(headline).map_or(line, |rest| rest.trim_start_matches(": ")))
+        let rest = line.strip_prefix(&gate.headline);
+        sentence(rest.map_or(line, |rest| rest.trim_start_matches(": ")))
     });
-    Some(Verdict { tone, ..Verdict::new(headline, text.collect::<Vec<_>>().join(" ")) })
+    gate.text = text.collect::<Vec<_>>().join(" ");
+    Some(gate)
 }
 
 /// Returns the main finding of a test about a server.
 fn lede(test: &ComparedTest, pair: &TestComparison, comparison: &Comparison) -> Verdict {
     let name = comparison.name_of(test);
     if let Some(why) = &pair.refused {
-        let headline = format!("{name}: no ratio");
-        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(&why.text)) };
+        let verdict = Verdict::new(format!("{name}: no ratio"), sentence(&why.text));
+        return verdict.toned(Tone::Warning);
     }
     let describe = |metric: Metric, name: &str| {
         let row = pair.row(metric)?;
@@ -308,7 +289,7 @@ fn blocks(test: &ComparedTest) -> Vec<Block> {
     let refused = refused.map(|refused| refused.text.clone());
     let cautions = test.pairs.iter().flat_map(TestComparison::cautions);
     let void = test.pairs.first().and_then(TestComparison::describe_void);
-    let notes = once_each(refused.chain(cautions).chain(void)).into_iter();
+    let notes = unique(refused.chain(cautions).chain(void)).into_iter();
     let mut blocks: Vec<Block> =
         notes.map(|text| Block::Note(Tone::Warning, sentence(&text))).collect();
     blocks.extend(charts::before_figures(test));

@@ -28,7 +28,7 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series::from_points(of.name.clone(), points)
+        Series::new(of.name.clone(), points)
     };
     let series = names.iter().enumerate().map(line).collect();
     let slo = bound.map(|clause| (clause.below, clause.clause.clone()));

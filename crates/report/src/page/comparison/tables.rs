@@ -17,7 +17,7 @@ pub(super) const NONE: &str = "–";
 
 /// Figures of a test and of its operations, with the conclusions from their ratios to the first server.
 pub(super) fn figures(test: &ComparedTest) -> Vec<Table> {
-    let names: Vec<String> = test.sides().map(|side| side.name().to_owned()).collect();
+    let names: Vec<String> = test.sides().map(|side| side.name.clone()).collect();
     let names = distinct_parts(&names);
     let parts = || std::iter::once(("", test.figures())).chain(test.operations());
     if parts().all(|(_, rows)| rows.is_empty()) {

@@ -2,6 +2,7 @@
 
 use crate::Metric;
 use crate::compare::{ComparedTest, Table as TermsTable, Terms, TestComparison};
+use crate::groups::unique;
 
 use super::tables::{NONE, ratio_cells};
 use crate::page::{Block, Chart, Section, Series, Table};
@@ -46,14 +47,8 @@ fn section(table: &TermsTable, tests: &[&ComparedTest]) -> Section {
 fn rate_curve(table: &TermsTable, tests: &[&ComparedTest]) -> Chart {
     let mut series: Vec<Series> = Vec::new();
     for (side, subject) in table.subjects.iter().enumerate() {
-        let mut loads: Vec<&str> = Vec::new();
-        for test in tests {
-            let load = test.name.split(" at ").next().unwrap_or(&test.name);
-            if !loads.contains(&load) {
-                loads.push(load);
-            }
-        }
-        for load in loads {
+        let loads = tests.iter().map(|test| test.name.split(" at ").next().unwrap_or(&test.name));
+        for load in unique(loads) {
             let of_it = tests.iter().filter(|test| test.name.starts_with(&format!("{load} at ")));
             let pairs = of_it.flat_map(|test| &test.pairs);
             let points = pairs.filter_map(|pair| {
@@ -79,7 +74,7 @@ fn side_by_side(table: &TermsTable, tests: &[&ComparedTest]) -> Table {
     let mut add = |pair: &TestComparison| {
         for row in metrics.iter().filter_map(|metric| pair.row(*metric)) {
             let [a, b] = row.means.map(|mean| row.metric.written(mean));
-            let found = match pair.hit_ratios {
+            let found = match pair.sides.each_ref().map(|side| side.hit_ratio) {
                 [Some(a), Some(b)] => format!("{a:.2} % and {b:.2} %"),
                 _ => NONE.to_owned(),
             };
