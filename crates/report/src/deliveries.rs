@@ -1,79 +1,20 @@
 //! Figures of messages and their deliveries.
 
-use measure::{Deliveries, DeliveryCounts, Invalidations, KeptKeys, Measurement};
+use measure::{CommandTally, Deliveries, DeliveryCounts, Invalidations, KeptKeys, Measurement};
 use workload::quantity::counted;
 use workload::{Plan, ReplicaWait};
 
 use crate::csv::CsvRow;
-use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
+use crate::{LatencyFigures, Run, grouped, msec, msec_at_most};
 
 /// Figures of a run whose messages have receivers. Its other latencies are for deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFigures<'r> {
+    pub(crate) run: &'r Run,
     /// Counts and latencies.
     pub deliveries: &'r Deliveries,
     /// Acknowledged messages per second while they were sent; 0 for a run that took no time.
     pub sent_rps: f64,
-    /// Latency from the sending of a message to the reply to its sender.
-    pub acknowledged: LatencyFigures,
-    /// Time from due to sent, on a schedule.
-    pub late: Option<LatencyFigures>,
-    /// Latency from due to the first receiver, if messages have several.
-    pub first: Option<LatencyFigures>,
-    /// Latency from due to the last receiver, if messages have several.
-    pub last: Option<LatencyFigures>,
-    /// Figures of receivers with a blocking command.
-    pub waits: Option<WaitFigures<'r>>,
-    /// Time from one read of a receiver to the next, if receivers poll.
-    pub gap: Option<LatencyFigures>,
-    /// Figures of senders that waited for replicas.
-    pub replicas: Option<ReplicaWaitFigures>,
-    /// Other causes of messages that receivers get.
-    pub others: &'static str,
-    /// Precision in nanoseconds of the offset between the clocks of senders and receivers, if messages go
-    /// between clients. A latency below it is only known to be below it.
-    pub clock_bound_ns: Option<f64>,
-    /// Time from the acknowledgement of a write until a cache dropped the key, if receivers cache.
-    pub stale: Option<LatencyFigures>,
-}
-
-/// Figures of senders that wait until replicas have acknowledged each message.
-#[derive(Debug, Clone, Copy)]
-pub struct ReplicaWaitFigures {
-    /// Condition of the wait.
-    pub wait: ReplicaWait,
-    /// Time from the reply to a message until the reply to the wait, for waits that reached the required
-    /// number.
-    pub latency: LatencyFigures,
-    /// Waits that ended with too few acknowledgements.
-    pub fewer: u64,
-    /// Waits that were refused.
-    pub refused: u64,
-}
-
-impl ReplicaWaitFigures {
-    /// Describes the result of the waits: `WAIT 1: all 2,000 messages acknowledged by the replicas`.
-    fn line(&self) -> String {
-        let Self { wait, latency, fewer, refused } = self;
-        let name = wait.name();
-        let ended = latency.count + fewer + refused;
-        if fewer + refused == 0 {
-            return format!("{name}: reached for all {} messages", grouped(ended as f64));
-        }
-        let mut text = format!(
-            "{name}: reached for {} of {} messages",
-            grouped(latency.count as f64),
-            grouped(ended as f64)
-        );
-        if *fewer > 0 {
-            let timeout = format!("{} ms", grouped(wait.timeout_ms as f64));
-            text += &format!(", {} had too few after {timeout}", grouped(*fewer as f64));
-        }
-        if *refused > 0 {
-            text += &format!(", {} refused", grouped(*refused as f64));
-        }
-        text
-    }
 }
 
 /// Minimum share of the sent messages that counts as a backlog.
@@ -115,44 +56,30 @@ pub(crate) fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String
 }
 
 impl<'r> DeliveryFigures<'r> {
-    /// Makes the figures of a run of `elapsed_s` seconds, during which messages were also sent unless the
+    /// Makes the figures of a run; `None` if nobody received. Messages were sent during all of it unless the
     /// deliveries say otherwise.
-    pub fn new(deliveries: &'r Deliveries, plan: Option<&Plan>, elapsed_s: f64) -> Self {
-        let plan = plan.and_then(|plan| plan.delivery.as_ref());
-        let wait = plan.and_then(|plan| plan.wait);
-        let sent = deliveries.acknowledged() as f64;
+    pub fn from_run(run: &'r Run) -> Option<Self> {
+        let deliveries = run.measurement.deliveries.as_deref()?;
         let sending_s = match deliveries.sending_ns {
-            0 => elapsed_s,
+            0 => run.measurement.elapsed_ns as f64 / 1e9,
             ns => ns as f64 / 1e9,
         };
-        Self {
-            deliveries,
-            sent_rps: if sending_s > 0.0 { sent / sending_s } else { 0.0 },
-            acknowledged: (deliveries.messages())
-                .map(|messages| LatencyFigures::from_latency(&messages.service))
-                .unwrap_or_default(),
-            late: (deliveries.sending.lateness.as_ref())
-                .map(|lateness| LatencyFigures::from_latency(&lateness.total)),
-            first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
-            gap: deliveries.polls.as_ref().map(|polls| LatencyFigures::from_latency(&polls.gap)),
-            last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
-            replicas: wait.zip(deliveries.replica_waits()).map(|(wait, waits)| {
-                let latency = LatencyFigures::from_latency(&waits.service);
-                ReplicaWaitFigures { wait, latency, fewer: waits.miss, refused: waits.errors }
-            }),
-            others: plan.map_or("other runs", |plan| plan.kind.others()),
-            clock_bound_ns: None,
-            stale: (deliveries.invalidations.as_ref())
-                .map(|caches| LatencyFigures::from_latency(&caches.stale)),
-            waits: (deliveries.waits.as_ref())
-                .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
-        }
+        let sent = deliveries.acknowledged() as f64;
+        let sent_rps = if sending_s > 0.0 { sent / sending_s } else { 0.0 };
+        Some(Self { run, deliveries, sent_rps })
     }
 
-    /// Returns the figures for clocks of senders and receivers that are known to this precision.
-    pub(crate) fn known_to_within(self, bound_ns: Option<f64>, precision: u8) -> Self {
-        let waits = self.waits.map(|waits| waits.known_to_within(bound_ns, precision));
-        Self { clock_bound_ns: bound_ns, waits, ..self }
+    /// Time from the acknowledgement of a write until a cache dropped the key, if receivers cache.
+    pub(crate) fn stale(&self) -> Option<LatencyFigures> {
+        let caches = self.deliveries.invalidations.as_ref();
+        caches.map(|caches| LatencyFigures::from_latency(&caches.stale))
+    }
+
+    /// Returns the condition of senders that waited until replicas had acknowledged each message, and their
+    /// waits: those that reached the required number, that ended with too few, and that were refused.
+    pub(crate) fn replica_waits(&self) -> Option<(ReplicaWait, &'r CommandTally)> {
+        let wait = self.run.plan.delivery.as_ref().and_then(|delivery| delivery.wait);
+        wait.zip(self.deliveries.replica_waits())
     }
 
     /// Returns the row of a test with this name in a table for programs.
@@ -179,14 +106,14 @@ impl<'r> DeliveryFigures<'r> {
         ];
         row.extend(counts.map(|(name, count)| (name, count.to_string())));
         row.push(("overtaken", known(self.deliveries.polls.as_ref().map(|polls| polls.overtaken))));
-        row.extend(WaitFigures::csv_cells(self.waits.as_ref()));
-        row.push(("too_few_replicas", known(self.replicas.map(|replicas| replicas.fewer))));
+        row.extend(self.wait_cells());
+        row.push(("too_few_replicas", known(self.replica_waits().map(|(_, waits)| waits.miss))));
         row
     }
 
     /// Returns the row of caches of a test with this name; `None` if receivers do not cache.
     pub(crate) fn cache_csv_row(&self, test: &str) -> Option<CsvRow> {
-        let (caches, stale) = (self.deliveries.invalidations.as_ref()?, self.stale?);
+        let (caches, stale) = (self.deliveries.invalidations.as_ref()?, self.stale()?);
         let Invalidations { before_acknowledged, covered, unprompted, flushes, removed, .. } =
             **caches;
         let mut row = vec![
@@ -213,13 +140,32 @@ impl<'r> DeliveryFigures<'r> {
             format!("messages: {}", self.messages()),
             format!("deliveries: {}", self.received()),
         ];
-        lines.extend(self.replicas.as_ref().map(ReplicaWaitFigures::line));
+        lines.extend(self.replica_line());
         lines.extend(self.clocks());
         lines.extend(self.fairness());
         lines.extend(self.cache_lines());
-        let removed = self.deliveries.kept.is_none();
-        lines.extend(self.waits.iter().flat_map(|waits| waits.lines(removed)));
+        lines.extend(self.wait_lines());
         lines
+    }
+
+    /// Describes the waits for replicas: `WAIT 1: reached for all 2,000 messages`.
+    fn replica_line(&self) -> Option<String> {
+        let (wait, waits) = self.replica_waits()?;
+        let (name, reached, fewer, refused) =
+            (wait.name(), waits.service.count(), waits.miss, waits.errors);
+        let ended = format!("{} messages", grouped((reached + fewer + refused) as f64));
+        if fewer + refused == 0 {
+            return Some(format!("{name}: reached for all {ended}"));
+        }
+        let mut text = format!("{name}: reached for {} of {ended}", grouped(reached as f64));
+        if fewer > 0 {
+            let timeout = format!("{} ms", grouped(wait.timeout_ms as f64));
+            text += &format!(", {} had too few after {timeout}", grouped(fewer as f64));
+        }
+        if refused > 0 {
+            text += &format!(", {} refused", grouped(refused as f64));
+        }
+        Some(text)
     }
 
     /// Describes the sent messages: `20,000 sent, all acknowledged`.
@@ -261,7 +207,9 @@ impl<'r> DeliveryFigures<'r> {
             );
         }
         if foreign > 0 {
-            text += &format!(", {} from {}", grouped(foreign as f64), self.others);
+            let others = self.run.plan.delivery.as_ref().map(|plan| plan.kind.others());
+            let others = others.unwrap_or("other runs");
+            text += &format!(", {} from {others}", grouped(foreign as f64));
         }
         if corrupt > 0 {
             text += &format!(", {} that are not messages", grouped(corrupt as f64));
@@ -329,7 +277,7 @@ impl<'r> DeliveryFigures<'r> {
 
     /// Describes the precision of the clocks at both ends of latencies.
     fn clocks(&self) -> Option<String> {
-        let bound = msec(self.clock_bound_ns?);
+        let bound = msec(self.run.clock_bound_ns()?);
         Some(format!(
             "clocks: those of the clients are known to within {bound} ms; a shorter time is only known to be below that"
         ))
@@ -349,29 +297,44 @@ impl<'r> DeliveryFigures<'r> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use measure::Waits;
+
     use super::*;
     use crate::fixture;
+
+    /// A run in which all of these messages were received.
+    pub(crate) fn delivered(
+        counts: DeliveryCounts,
+        missed_while_away: u64,
+        waits: Option<Waits>,
+    ) -> Run {
+        let mut run = fixture::complete();
+        let deliveries = Deliveries {
+            sending: run.measurement.total.clone(),
+            sending_ns: 0,
+            expected: counts.received,
+            missed_while_away,
+            counts,
+            first: None,
+            last: None,
+            polls: None,
+            by_receiver: None,
+            receivers: 24,
+            waits,
+            invalidations: None,
+            kept: None,
+        };
+        run.measurement.deliveries = Some(Box::new(deliveries));
+        run
+    }
 
     #[test]
     fn what_found_no_receiver_is_said_whether_one_was_cut_off_or_not() {
         let text = |missed_while_away, cut_off| {
-            let deliveries = Deliveries {
-                sending: fixture::complete().measurement.total,
-                sending_ns: 0,
-                expected: 2_376,
-                missed_while_away,
-                counts: DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() },
-                first: None,
-                last: None,
-                polls: None,
-                by_receiver: None,
-                receivers: 24,
-                waits: None,
-                invalidations: None,
-                kept: None,
-            };
-            DeliveryFigures::new(&deliveries, None, 1.0).received()
+            let counts = DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() };
+            let run = delivered(counts, missed_while_away, None);
+            DeliveryFigures::from_run(&run).unwrap().received()
         };
         let all = "2,376 of 2,376 received; none lost, doubled or out of order";
         assert_eq!(text(0, 0), all);

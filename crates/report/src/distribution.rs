@@ -52,28 +52,34 @@ const COARSE_NS: u64 = 1_000_000;
 /// the one before has no line, except the first. Walks the recorded values, not the bounds, so that hours
 /// cost no more than microseconds. Empty if nothing was recorded.
 pub fn by_bound(latency: &Latency) -> Vec<LatencyStep> {
-    let total = latency.count();
-    let share = |cumulative: u64| 100.0 * cumulative as f64 / total as f64;
-    let mut steps = Vec::new();
-    let (mut cumulative, mut at_most_ns) = (0u64, FINE_NS);
-    for (ns, count) in latency.recorded() {
-        let bound_ns = bound_of(ns);
-        if bound_ns != at_most_ns {
-            steps.push(LatencyStep { percent: share(cumulative), at_most_ns, cumulative });
-            at_most_ns = bound_ns;
-        }
-        cumulative += count;
-    }
-    if total > 0 {
-        steps.push(LatencyStep { percent: share(cumulative), at_most_ns, cumulative });
+    let mut steps =
+        up_to(latency, |ns| whole(ns, if ns <= FINE_UP_TO_NS { FINE_NS } else { COARSE_NS }));
+    if steps.first().is_some_and(|first| first.at_most_ns != FINE_NS) {
+        steps.insert(0, LatencyStep { percent: 0.0, at_most_ns: FINE_NS, cumulative: 0 });
     }
     steps
 }
 
-/// The least bound not below `ns`.
-fn bound_of(ns: u64) -> u64 {
-    let step_ns = if ns <= FINE_UP_TO_NS { FINE_NS } else { COARSE_NS };
+/// The least multiple of a step, above 0, that is not below `ns`.
+fn whole(ns: u64, step_ns: u64) -> u64 {
     ns.max(1).div_ceil(step_ns) * step_ns
+}
+
+/// Counts the latencies up to the bound of each, with a line for each bound that adds some.
+fn up_to(latency: &Latency, mut bound_ns: impl FnMut(u64) -> u64) -> Vec<LatencyStep> {
+    let total = latency.count();
+    let mut steps: Vec<LatencyStep> = Vec::new();
+    let mut cumulative = 0u64;
+    for (ns, count) in latency.recorded() {
+        cumulative += count;
+        let percent = 100.0 * cumulative as f64 / total as f64;
+        let step = LatencyStep { percent, at_most_ns: bound_ns(ns), cumulative };
+        match steps.last_mut() {
+            Some(last) if last.at_most_ns == step.at_most_ns => *last = step,
+            _ => steps.push(step),
+        }
+    }
+    steps
 }
 
 /// Maximum number of lines of a short table.
@@ -119,43 +125,20 @@ pub fn few_bounds(latency: &Latency) -> Vec<LatencyStep> {
 }
 
 fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<LatencyStep> {
-    let total = latency.count();
     let mut bounds = (3..19).flat_map(|tens| digits.iter().map(move |n| n * 10u64.pow(tens)));
-    let mut bound = bounds.next().unwrap_or(u64::MAX);
-    let mut steps: Vec<LatencyStep> = Vec::new();
-    let mut cumulative = 0u64;
-    for (ns, count) in latency.recorded() {
-        while ns > bound {
+    let mut bound = 0;
+    up_to(latency, |ns| {
+        while ns > bound || bound == 0 {
             bound = bounds.next().unwrap_or(u64::MAX);
         }
-        cumulative += count;
-        let percent = 100.0 * cumulative as f64 / total as f64;
-        let step = LatencyStep { percent, at_most_ns: bound, cumulative };
-        match steps.last_mut() {
-            Some(last) if last.at_most_ns == bound => *last = step,
-            _ => steps.push(step),
-        }
-    }
-    steps
+        bound
+    })
 }
 
 /// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that adds
 /// some: the table of the report before Redis 6.
 pub fn by_whole_msec(latency: &Latency) -> Vec<LatencyStep> {
-    let total = latency.count();
-    let mut steps: Vec<LatencyStep> = Vec::new();
-    let mut cumulative = 0u64;
-    for (ns, count) in latency.recorded() {
-        cumulative += count;
-        let percent = 100.0 * cumulative as f64 / total as f64;
-        let at_most_ns = ns.max(1).div_ceil(COARSE_NS) * COARSE_NS;
-        let step = LatencyStep { percent, at_most_ns, cumulative };
-        match steps.last_mut() {
-            Some(last) if last.at_most_ns == at_most_ns => *last = step,
-            _ => steps.push(step),
-        }
-    }
-    steps
+    up_to(latency, |ns| whole(ns, COARSE_NS))
 }
 
 #[cfg(test)]

@@ -71,20 +71,21 @@ pub(crate) fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry)
     }
 }
 
-/// Slow event that a server recorded during a run.
-pub(crate) struct SlowEvent {
+/// A slow event that a server recorded during a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerEvent {
     /// Earliest possible start, in seconds from the start of the measured part.
-    pub(crate) t_s: f64,
+    pub t_s: f64,
     /// Length of the event, in microseconds.
-    pub(crate) usec: u64,
-    /// Kind of event, in a word.
-    pub(crate) kind: String,
+    pub usec: u64,
+    /// Kind of event in a word: a command, an event of the latency monitor, `fork`.
+    pub kind: String,
     /// Description of the event.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// All slow events that the servers recorded during a run.
-pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
+pub(crate) fn recorded(run: &Run) -> Vec<ServerEvent> {
     let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
     journals
         .flat_map(|journal| {
@@ -92,7 +93,7 @@ pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
                 (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
             let entries = journal.entries.iter().filter(|e| e.usec.is_some());
             let entries = entries.filter(move |e| e.to_s > from_s && e.from_s < to_s);
-            entries.map(move |entry| SlowEvent {
+            entries.map(move |entry| ServerEvent {
                 t_s: entry.from_s - from_s,
                 usec: entry.usec.unwrap_or_default(),
                 kind: in_a_word(entry),

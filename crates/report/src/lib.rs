@@ -64,12 +64,11 @@ mod wall_clock;
 
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use common_span::CommonSpan;
-pub use connects::ConnectFigures;
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
 pub use csv::write_row;
 pub use deadline::DeadlineFigures;
-pub use deliveries::{DeliveryFigures, ReplicaWaitFigures};
+pub use deliveries::DeliveryFigures;
 pub use escape::escape;
 pub use failures::Failures;
 pub use figures::{LatencyFigures, NodeFigures, RateFigures, TlsFigures};
@@ -78,6 +77,7 @@ pub use format::{
     prints_verdicts,
 };
 pub use hdr::HdrLog;
+pub use journal_entries::ServerEvent;
 pub use live::{LiveProgress, LiveUnit, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
 pub use machine_timeline::{MachinePoint, machine_between, machine_timeline};
@@ -94,7 +94,7 @@ pub use record::{LoadedRecord, Record, RecordError};
 pub use repeats::{RepeatCollector, Repeats};
 pub use run::{Mark, Repeat, Run};
 pub use schedule::{Fault, LateSpan, MISSED_NS, ScheduleFigures};
-pub use server_latency::{CommandInServer, ServerEvent, ServerLatencyFigures};
+pub use server_latency::{CommandInServer, ServerLatencyFigures};
 pub use server_timeline::{ServerPoint, server_timeline};
 pub use spans::{SpanFigures, SpanParts};
 pub use summary::Summary;
@@ -106,5 +106,4 @@ pub use verdict::{
     noise_deviation, option_sent, unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;
-pub use waits::WaitFigures;
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};

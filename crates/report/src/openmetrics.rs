@@ -4,8 +4,6 @@
 //! [`exposition`](crate::exposition) writes them. The caller serves them; there is no socket and no clock
 //! here. <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
-use std::fmt::Display;
-
 use measure::{ConnectStages, Latency, OperationTally, Tally};
 use workload::Plan;
 
@@ -115,10 +113,6 @@ impl OperationCounters {
         let OperationTally { ok: succeeded, missed: misses, failed: errors, .. } = tally;
         Self { name, succeeded, misses, errors, bytes_out, bytes_in, response }
     }
-
-    fn label(&self) -> (&'static str, String) {
-        ("operation", self.name.clone())
-    }
 }
 
 /// A histogram with few buckets, each with its own requests only.
@@ -155,224 +149,202 @@ impl Buckets {
         let count = latency.count();
         Self { counts, count, sum_s: latency.mean_ns().unwrap_or(0.0) * count as f64 / 1e9 }
     }
+
+    /// Writes the lines of a histogram with this name.
+    fn write(&self, name: &str, labels: &[(&str, &str)], page: &mut Exposition) {
+        page.line(&format!("{name}_sum"), labels, &decimal(self.sum_s));
+        page.line(&format!("{name}_count"), labels, &self.count);
+        let mut so_far = 0;
+        for (bound, count) in &self.counts {
+            so_far += count;
+            let bound = if bound.is_finite() { decimal(*bound) } else { "+Inf".to_owned() };
+            let labels = [&[("le", &*bound)], labels].concat();
+            page.line(&format!("{name}_bucket"), &labels, &so_far);
+        }
+    }
 }
+
+/// What a line says of a test.
+enum Figure<'t> {
+    Number(String),
+    Histogram(&'t Buckets),
+}
+
+impl From<u64> for Figure<'_> {
+    fn from(count: u64) -> Self {
+        Self::Number(count.to_string())
+    }
+}
+
+impl From<f64> for Figure<'_> {
+    fn from(number: f64) -> Self {
+        Self::Number(decimal(number))
+    }
+}
+
+impl<'t> From<&'t Buckets> for Figure<'t> {
+    fn from(buckets: &'t Buckets) -> Self {
+        Self::Histogram(buckets)
+    }
+}
+
+/// Figures of one test in a family, each with its labels beside those of the test.
+type Figures<'t> = Vec<(Vec<(&'static str, String)>, Figure<'t>)>;
+
+/// A figure without labels of its own, if the test has it.
+fn plain<'t>(figure: impl IntoIterator<Item = impl Into<Figure<'t>>>) -> Figures<'t> {
+    figure.into_iter().map(|figure| (Vec::new(), figure.into())).collect()
+}
+
+/// Figures that this label tells apart.
+fn each<'t>(
+    label: &'static str,
+    figures: impl IntoIterator<Item = (impl Into<String>, impl Into<Figure<'t>>)>,
+) -> Figures<'t> {
+    let figures = figures.into_iter();
+    figures.map(|(name, figure)| (vec![(label, name.into())], figure.into())).collect()
+}
+
+/// A figure of each operation.
+fn by_operation<'t, F: Into<Figure<'t>>>(
+    test: &'t TestState,
+    figure: impl Fn(&'t OperationCounters) -> F,
+) -> Figures<'t> {
+    each("operation", test.seen.operations.iter().map(|of| (&of.name, figure(of))))
+}
+
+/// Operations of a test by their outcomes.
+fn outcomes(test: &TestState) -> Figures<'_> {
+    let operations = test.seen.operations.iter().flat_map(|of| {
+        let counts = [("hit", of.succeeded), ("miss", of.misses), ("error", of.errors)];
+        counts.map(|(outcome, count)| {
+            let labels = vec![("operation", of.name.clone()), ("outcome", outcome.to_owned())];
+            (labels, count.into())
+        })
+    });
+    operations.collect()
+}
+
+/// A family: its name without prefix and unit, its kind, unit and help, and the figures of a test.
+type Family = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    for<'t> fn(&'t TestState) -> Figures<'t>,
+);
+
+/// The families, in order.
+const FAMILIES: [Family; 21] = [
+    ("requests", "counter", "", "Requests answered, including error replies", |test| {
+        plain([test.seen.requests])
+    }),
+    ("errors", "counter", "", "Error replies by their first word", |test| {
+        each("kind", test.seen.errors.iter().map(|(kind, count)| (escape(kind), *count)))
+    }),
+    (
+        DEADLINE,
+        "counter",
+        "",
+        "What has a deadline: answered in time, answered late, and given up",
+        |test| {
+            let counts = test.seen.deadline.into_iter().flatten();
+            each("outcome", ["in_time", "late", "given_up"].into_iter().zip(counts))
+        },
+    ),
+    ("requests_per_second", "gauge", "", "Requests answered in the last second", |test| {
+        plain([test.rate_per_s])
+    }),
+    (
+        "response_time",
+        "histogram",
+        "seconds",
+        "From when a request was due, or sent in a closed loop, to its reply, errors excluded",
+        |test| plain([&test.seen.response]),
+    ),
+    (
+        "service_time",
+        "histogram",
+        "seconds",
+        "From when a request was sent to its reply, errors excluded",
+        |test| plain([&test.seen.service]),
+    ),
+    (
+        STAGES,
+        "histogram",
+        "seconds",
+        "Each stage of opening a connection, with --connect",
+        |test| each("stage", test.seen.stages.iter().map(|(stage, of)| (*stage, of))),
+    ),
+    ("requests_in_flight", "gauge", "", "Requests sent and not yet answered", |test| {
+        plain([test.in_flight as f64])
+    }),
+    ("requests_backlog", "gauge", "", "Requests due by the rate and not sent", |test| {
+        plain(test.backlog.map(|count| count as f64))
+    }),
+    ("connections", "gauge", "", "Connections that are open and ready", |test| {
+        plain([test.connections as f64])
+    }),
+    ("client_cpu", "counter", "seconds", "CPU time of each worker thread", |test| {
+        each("worker", test.cpu_s.iter().enumerate().map(|(at, s)| (at.to_string(), *s)))
+    }),
+    ("sent", "counter", "bytes", "Bytes of requests", |test| plain([test.seen.bytes_out])),
+    ("received", "counter", "bytes", "Bytes of replies", |test| plain([test.seen.bytes_in])),
+    ("operations", "counter", "", "Operations of a mix that ended, by outcome", outcomes),
+    (
+        "operation_time",
+        "histogram",
+        "seconds",
+        "From when an operation was due, or sent in a closed loop, to its last reply",
+        |test| by_operation(test, |of| &of.response),
+    ),
+    ("operation_sent", "counter", "bytes", "Bytes of an operation's requests", |test| {
+        by_operation(test, |of| of.bytes_out)
+    }),
+    ("operation_received", "counter", "bytes", "Bytes of the replies to an operation", |test| {
+        by_operation(test, |of| of.bytes_in)
+    }),
+    ("test_elapsed", "gauge", "seconds", "Time since measuring began", |test| {
+        plain([test.elapsed_s])
+    }),
+    ("test_progress", "gauge", "ratio", "Completed share of the test", |test| plain(test.progress)),
+    ("test_running", "gauge", "", "1 while load runs", |test| plain([f64::from(test.running)])),
+    ("test_warming_up", "gauge", "", "1 during warm-up", |test| {
+        plain([f64::from(test.warming_up)])
+    }),
+];
+
+/// Families that are left out unless a test has them.
+const DEADLINE: &str = "deadline";
+const STAGES: &str = "connect_stage_time";
 
 /// Writes all tests in every family, in the given order. Names of tests must differ.
 pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
-    let mut page = Page { text: Exposition::default(), tests };
-    page.text.family("keystorm_build", "info", "This keystorm", "");
-    page.text.line("keystorm_build_info", &[("version", version)], &1);
-    page.requests();
-    page.connections();
-    page.operations();
-    page.progress();
-    page.text.into_open_metrics()
-}
-
-/// Labels of one line beside those of its test.
-type Labels = Vec<(&'static str, String)>;
-
-/// The families in order, each with a line or histogram for every test with that figure.
-struct Page<'t> {
-    text: Exposition,
-    tests: &'t [TestState],
-}
-
-impl Page<'_> {
-    fn requests(&mut self) {
-        self.counter("requests", "Requests answered, including error replies", |test| {
-            test.seen.requests
-        });
-        self.counters("errors", "", "Error replies by their first word", |test| {
-            let kinds = test.seen.errors.iter();
-            kinds.map(|(kind, n)| (vec![("kind", escape(kind).to_string())], *n)).collect()
-        });
-        if self.tests.iter().any(|test| test.seen.deadline.is_some()) {
-            let help = "What has a deadline: answered in time, answered late, and given up";
-            self.counters("deadline", "", help, |test| {
-                let outcomes = ["in_time", "late", "given_up"].into_iter();
-                let counted = outcomes.zip(test.seen.deadline.into_iter().flatten());
-                counted.map(|(outcome, n)| (vec![("outcome", outcome.to_owned())], n)).collect()
-            });
+    let mut page = Exposition::default();
+    page.family("keystorm_build", "info", "This keystorm", "");
+    page.line("keystorm_build_info", &[("version", version)], &1);
+    for (name, kind, unit, help, figures) in FAMILIES {
+        let of_tests: Vec<_> = tests.iter().map(|test| (test, figures(test))).collect();
+        if [DEADLINE, STAGES].contains(&name) && of_tests.iter().all(|(_, of)| of.is_empty()) {
+            continue;
         }
-        self.gauge("requests_per_second", "", "Requests answered in the last second", |test| {
-            Some(test.rate_per_s)
-        });
-        self.histograms(
-            "response_time",
-            "From when a request was due, or sent in a closed loop, to its reply, errors excluded",
-            |test| vec![(vec![], &test.seen.response)],
-        );
-        self.histograms(
-            "service_time",
-            "From when a request was sent to its reply, errors excluded",
-            |test| vec![(vec![], &test.seen.service)],
-        );
-        // One connection per request: where there is none, the family is left out.
-        if self.tests.iter().any(|test| !test.seen.stages.is_empty()) {
-            self.histograms(
-                "connect_stage_time",
-                "Each stage of opening a connection, with --connect",
-                |test| {
-                    let stages = test.seen.stages.iter();
-                    stages.map(|(stage, of)| (vec![("stage", (*stage).to_owned())], of)).collect()
-                },
-            );
-        }
-        self.gauge("requests_in_flight", "", "Requests sent and not yet answered", |test| {
-            Some(test.in_flight as f64)
-        });
-        self.gauge("requests_backlog", "", "Requests due by the rate and not sent", |test| {
-            test.backlog.map(|n| n as f64)
-        });
-    }
-
-    fn connections(&mut self) {
-        self.gauge("connections", "", "Connections that are open and ready", |test| {
-            Some(test.connections as f64)
-        });
-        self.lines("client_cpu", "counter", "seconds", "CPU time of each worker thread", |test| {
-            let workers = test.cpu_s.iter().enumerate();
-            workers.map(|(n, s)| (vec![("worker", n.to_string())], decimal(*s))).collect()
-        });
-        self.counters("sent", "bytes", "Bytes of requests", |test| {
-            vec![(vec![], test.seen.bytes_out)]
-        });
-        self.counters("received", "bytes", "Bytes of replies", |test| {
-            vec![(vec![], test.seen.bytes_in)]
-        });
-    }
-
-    fn operations(&mut self) {
-        self.counters("operations", "", "Operations of a mix that ended, by outcome", |test| {
-            let outcomes = test.seen.operations.iter().flat_map(|o| {
-                let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
-                counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
-            });
-            outcomes.collect()
-        });
-        self.histograms(
-            "operation_time",
-            "From when an operation was due, or sent in a closed loop, to its last reply",
-            |test| {
-                let operations = test.seen.operations.iter();
-                operations.map(|o| (vec![o.label()], &o.response)).collect()
-            },
-        );
-        let sent: fn(&OperationCounters) -> u64 = |o| o.bytes_out;
-        let received: fn(&OperationCounters) -> u64 = |o| o.bytes_in;
-        for (name, help, bytes_of) in [
-            ("operation_sent", "Bytes of an operation's requests", sent),
-            ("operation_received", "Bytes of the replies to an operation", received),
-        ] {
-            self.counters(name, "bytes", help, |test| {
-                let operations = test.seen.operations.iter();
-                operations.map(|o| (vec![o.label()], bytes_of(o))).collect()
-            });
-        }
-    }
-
-    fn progress(&mut self) {
-        let share = |is: bool| Some(f64::from(u8::from(is)));
-        self.gauge("test_elapsed", "seconds", "Time since measuring began", |test| {
-            Some(test.elapsed_s)
-        });
-        self.gauge("test_progress", "ratio", "Completed share of the test", |test| test.progress);
-        self.gauge("test_running", "", "1 while load runs", |test| share(test.running));
-        self.gauge("test_warming_up", "", "1 during warm-up", |test| share(test.warming_up));
-    }
-
-    fn gauge(
-        &mut self,
-        name: &str,
-        unit: &str,
-        help: &str,
-        figure: impl Fn(&TestState) -> Option<f64>,
-    ) {
-        self.lines(name, "gauge", unit, help, |test| {
-            figure(test).map(|value| (vec![], decimal(value))).into_iter().collect()
-        });
-    }
-
-    fn counter(&mut self, name: &str, help: &str, figure: impl Fn(&TestState) -> u64) {
-        self.counters(name, "", help, |test| vec![(vec![], figure(test))]);
-    }
-
-    fn counters(
-        &mut self,
-        name: &str,
-        unit: &str,
-        help: &str,
-        figures: impl Fn(&TestState) -> Vec<(Labels, u64)>,
-    ) {
-        self.lines(name, "counter", unit, help, |test| {
-            figures(test).into_iter().map(|(labels, n)| (labels, n.to_string())).collect()
-        });
-    }
-
-    fn lines(
-        &mut self,
-        name: &str,
-        kind: &str,
-        unit: &str,
-        help: &str,
-        figures: impl Fn(&TestState) -> Vec<(Labels, String)>,
-    ) {
-        let name = full(name, unit);
-        self.text.family(&name, kind, help, unit);
-        let name = if kind == "counter" { name + "_total" } else { name };
-        for test in self.tests {
-            for (own, value) in figures(test) {
-                self.line(&name, test, &own, None, &value);
-            }
-        }
-    }
-
-    fn histograms<'t>(
-        &mut self,
-        name: &str,
-        help: &str,
-        figures: impl Fn(&'t TestState) -> Vec<(Labels, &'t Buckets)>,
-    ) where
-        Self: 't,
-    {
-        let name = full(name, "seconds");
-        self.text.family(&name, "histogram", help, "seconds");
-        for test in self.tests {
-            for (own, Buckets { counts, count, sum_s }) in figures(test) {
-                self.line(&format!("{name}_sum"), test, &own, None, &decimal(*sum_s));
-                self.line(&format!("{name}_count"), test, &own, None, count);
-                let mut so_far = 0;
-                for (bound, count) in counts {
-                    so_far += count;
-                    let bound = if bound.is_finite() { decimal(*bound) } else { "+Inf".to_owned() };
-                    self.line(&format!("{name}_bucket"), test, &own, Some(&bound), &so_far);
+        let joint = if unit.is_empty() { "" } else { "_" };
+        let name = format!("keystorm_{name}{joint}{unit}");
+        page.family(&name, kind, help, unit);
+        let total = if kind == "counter" { "_total" } else { "" };
+        for (test, figures) in of_tests {
+            let shown = escape(&test.name);
+            for (own, figure) in &figures {
+                let mut labels = vec![("test", &*shown), ("engine", &*test.engine)];
+                labels.extend(own.iter().map(|(label, value)| (*label, &**value)));
+                match figure {
+                    Figure::Number(text) => page.line(&format!("{name}{total}"), &labels, text),
+                    Figure::Histogram(buckets) => buckets.write(&name, &labels, &mut page),
                 }
             }
         }
     }
-
-    /// Writes a line with the labels of its test; `bound` is for buckets.
-    fn line(
-        &mut self,
-        name: &str,
-        test: &TestState,
-        own: &Labels,
-        bound: Option<&str>,
-        value: &dyn Display,
-    ) {
-        let shown = escape(&test.name).to_string();
-        let mut labels: Vec<(&str, &str)> = bound.map(|bound| ("le", bound)).into_iter().collect();
-        labels.extend([("test", shown.as_str()), ("engine", test.engine.as_str())]);
-        labels.extend(own.iter().map(|(name, value)| (*name, value.as_str())));
-        self.text.line(name, &labels, value);
-    }
-}
-
-/// The name of a family, which ends in its unit.
-fn full(name: &str, unit: &str) -> String {
-    let joint = if unit.is_empty() { "" } else { "_" };
-    format!("keystorm_{name}{joint}{unit}")
+    page.into_open_metrics()
 }
 
 #[cfg(test)]

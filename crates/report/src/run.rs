@@ -3,12 +3,12 @@
 //! Combines these so that a report needs one argument. [`Summary`](crate::Summary) derives every figure.
 
 use host::{HostFacts, ServerFacts, WatchRecord};
-use measure::{Ending, Failure, Measurement};
+use measure::{Ending, Failure, Latency, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use crate::slo::Slo;
-use crate::{Clients, Clock, Probe, Verdict, Warning};
+use crate::{Clients, Clock, LatencyFigures, Probe, Verdict, Warning};
 
 /// A moment of a run that the user marked while it lasted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,12 @@ impl Run {
     pub(crate) fn clock_bound_ns(&self) -> Option<f64> {
         let clients = self.clients.as_ref().filter(|_| self.plan.exchanges_messages());
         clients.map(|clients| clients.clock_bound_us() * 1e3)
+    }
+
+    /// Makes the figures of latencies from one client to another, which are known as well as their clocks.
+    pub(crate) fn between_clocks(&self, latency: &Latency) -> LatencyFigures {
+        let precision = self.plan.recording.precision;
+        LatencyFigures::from_latency(latency).known_to_within(self.clock_bound_ns(), precision)
     }
 
     /// Returns the run of an experiment, as failed if every reply was an error, since nothing was measured.

@@ -4,7 +4,7 @@ use host::CommandRunTime;
 use measure::CommandTally;
 
 use crate::Run;
-use crate::journal_entries::{SlowEvent, recorded};
+use crate::journal_entries::{ServerEvent, recorded};
 
 /// Maximum number of events reported: the longest ones.
 const EVENTS_MAX: usize = 12;
@@ -32,17 +32,6 @@ pub struct CommandInServer {
     pub p99_at_most_us: Option<u64>,
     /// Mean time from sent to reply in microseconds, at the client.
     pub service_us: Option<f64>,
-}
-
-/// An event that a server recorded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ServerEvent {
-    /// Earliest possible start, in seconds from the start of the measured part.
-    pub t_s: f64,
-    /// Kind of event in a word: a command, an event of the latency monitor, `fork`.
-    pub kind: String,
-    /// Description of the event.
-    pub text: String,
 }
 
 impl CommandInServer {
@@ -75,8 +64,7 @@ impl ServerLatencyFigures {
         events.sort_by_key(|event| std::cmp::Reverse(event.usec));
         events.truncate(EVENTS_MAX);
         events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
-        let event = |SlowEvent { t_s, kind, text, .. }| ServerEvent { t_s, kind, text };
-        Some(Self { commands, events: events.into_iter().map(event).collect() })
+        Some(Self { commands, events })
     }
 }
 

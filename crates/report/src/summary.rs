@@ -7,11 +7,11 @@
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::{Pace, Stop};
 
+use crate::connects;
 use crate::quantity::time;
 use crate::{
-    CommonSpan, ConnectFigures, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups,
-    NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures,
-    escape,
+    CommonSpan, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures,
+    OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
 };
 
 /// The figures of one run.
@@ -56,8 +56,8 @@ pub struct Summary<'r> {
     /// Figures of messages, if the run has receivers: `response` is then from due to received, `service`
     /// from sent to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
-    /// Times of the stages of opening, if each request has its own connection.
-    pub connects: Option<ConnectFigures>,
+    /// Each stage of opening and its times, if each request has its own connection.
+    pub connects: Vec<(&'static str, LatencyFigures)>,
     /// Parts of response times, if the kernel stamped replies.
     pub spans: Option<SpanFigures>,
     /// Requests within the deadline, if there is one.
@@ -74,21 +74,14 @@ impl<'r> Summary<'r> {
         let requests = measurement.counted();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
-        let known = |latency: &Latency| {
-            let (bound_ns, precision) = (run.clock_bound_ns(), plan.recording.precision);
-            LatencyFigures::from_latency(latency).known_to_within(bound_ns, precision)
-        };
-        let response = known(&response_times);
+        let response = run.between_clocks(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
         Self {
             run,
             deadline: DeadlineFigures::new(plan, measurement),
             spans: SpanFigures::new(plan, total),
-            connects: total.connections.stages.as_deref().map(ConnectFigures::new),
-            deliveries: (measurement.deliveries.as_deref()).map(|of| {
-                DeliveryFigures::new(of, Some(plan), elapsed_s)
-                    .known_to_within(run.clock_bound_ns(), plan.recording.precision)
-            }),
+            connects: total.connections.stages.as_deref().map_or_else(Vec::new, connects::stages),
+            deliveries: DeliveryFigures::from_run(run),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
@@ -97,7 +90,7 @@ impl<'r> Summary<'r> {
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
             together: CommonSpan::from_measurement(measurement),
             response,
-            service: if open { known(&total.service()) } else { response },
+            service: if open { run.between_clocks(&total.service()) } else { response },
             first_byte: plan
                 .recording
                 .first_byte

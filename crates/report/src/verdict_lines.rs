@@ -10,43 +10,33 @@ pub struct VerdictLines {
     /// Results of targets.
     targets: Vec<String>,
     warnings: TextGroups<WarningTopic>,
-    /// For each kind of verdict and of warning, the first test that had it, in the order of
-    /// [`TextGroups::iter`].
-    titles: [Vec<String>; 2],
 }
 
 impl VerdictLines {
     /// Adds a test.
     pub fn add(&mut self, summary: &Summary<'_>) {
-        let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } = self;
+        let title = &summary.title;
         let target = summary.target();
-        targets.extend(target.map(|of| format!("{}: target {}", summary.title, of.sentence())));
-        let title = || summary.title.clone();
+        self.targets.extend(target.map(|of| format!("{title}: target {}", of.sentence())));
         let verdict = &summary.run.verdict;
-        let key = (verdict.limited_by, verdict.finding);
-        of_verdicts.extend(verdicts.add(key, &verdict.line()).then(title));
+        let line = format!("{title}: {}", escape(verdict.line()));
+        self.verdicts.add((verdict.limited_by, verdict.finding), &line);
         for warning in &summary.run.warnings {
-            of_warnings.extend(warnings.add_warning(warning).then(title));
+            let line = format!("{title}: warning: {}", escape(&warning.text));
+            self.warnings.add(warning.topic(), &line);
         }
     }
 
     /// Returns the collected lines, safe for a terminal, and forgets them.
     pub fn lines(&mut self) -> Vec<String> {
-        let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } =
-            std::mem::take(self);
-        let line = |what: &'static str| {
-            move |(title, (text, tests)): (String, (&str, usize))| {
-                let like = match tests - 1 {
-                    0 => String::new(),
-                    1 => " (similar in 1 more test)".to_owned(),
-                    more => format!(" (similar in {more} more tests)"),
-                };
-                format!("{title}: {what}{}{like}", escape(text))
-            }
+        let Self { verdicts, targets, warnings } = std::mem::take(self);
+        let line = |(line, tests): (&str, usize)| match tests - 1 {
+            0 => line.to_owned(),
+            1 => format!("{line} (similar in 1 more test)"),
+            more => format!("{line} (similar in {more} more tests)"),
         };
-        let limited = of_verdicts.into_iter().zip(verdicts.iter()).map(line(""));
-        let limited = targets.into_iter().chain(limited);
-        limited.chain(of_warnings.into_iter().zip(warnings.iter()).map(line("warning: "))).collect()
+        let found = verdicts.iter().chain(warnings.iter()).map(line);
+        targets.into_iter().chain(found).collect()
     }
 }
 

@@ -1,53 +1,33 @@
 //! Figures of receivers with a blocking command: wake-ups, late timeouts, and backlogs.
 
-use measure::{Backlog, Waits};
+use measure::Backlog;
 
-use crate::{LatencyFigures, grouped};
+use crate::quantity::many;
+use crate::{DeliveryFigures, LatencyFigures, grouped};
 
-/// Figures of waits.
-#[derive(Debug, Clone, Copy)]
-pub struct WaitFigures<'r> {
-    /// Counts and latencies of the waits.
-    pub waits: &'r Waits,
-    /// Latency from sent to received, for messages that met a waiting receiver; `None` if none did.
-    pub wake_up: Option<LatencyFigures>,
-    /// Lateness of timeouts without a message; `None` if there were none.
-    pub timeout_late: Option<LatencyFigures>,
-    /// Share of the received messages that met a waiting receiver, 0 to 1; `None` without messages.
-    pub woken_share: Option<f64>,
-}
-
-impl<'r> WaitFigures<'r> {
-    /// Makes the figures of a run in which `received` messages were received.
-    pub fn new(waits: &'r Waits, received: u64) -> Self {
-        let some = |latency: &measure::Latency| {
-            (latency.count() > 0).then(|| LatencyFigures::from_latency(latency))
-        };
-        let woken = waits.wake_up.count() as f64;
-        Self {
-            waits,
-            wake_up: some(&waits.wake_up),
-            timeout_late: some(&waits.timeout_late),
-            woken_share: (received > 0).then(|| woken / received as f64),
-        }
+impl DeliveryFigures<'_> {
+    /// Latency from sent to received of messages that met a waiting receiver, if there were any.
+    pub(crate) fn wake_up(&self) -> Option<LatencyFigures> {
+        let wake_up = &self.deliveries.waits.as_ref()?.wake_up;
+        (wake_up.count() > 0).then(|| self.run.between_clocks(wake_up))
     }
 
-    /// Returns the figures for clocks of senders and receivers that are known to this precision.
-    pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
-        self.wake_up = self.wake_up.map(|of| of.known_to_within(bound_ns, precision));
-        self
+    /// Lateness of timeouts without a message, if there were any.
+    pub(crate) fn timeout_late(&self) -> Option<LatencyFigures> {
+        let late = &self.deliveries.waits.as_ref()?.timeout_late;
+        (late.count() > 0).then(|| LatencyFigures::from_latency(late))
     }
 
     /// Cells of a table for programs; unknown ones are empty.
-    pub(crate) fn csv_cells(of: Option<&Self>) -> [(&'static str, String); 10] {
-        let waits = of.map(|of| of.waits);
+    pub(crate) fn wait_cells(&self) -> [(&'static str, String); 10] {
+        let waits = self.deliveries.waits.as_ref();
         let time = |figures: Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
             figures.map(|of| of.msec_at_most(pick(&of))).unwrap_or_default()
         };
         let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
         let backlogs = waits.map(|waits| waits.backlogs().unzip());
         let backlog = |of: Option<Backlog>| of.map_or(0, |of| of.messages);
-        let (wake_up, late) = (of.and_then(|of| of.wake_up), of.and_then(|of| of.timeout_late));
+        let (wake_up, late) = (self.wake_up(), self.timeout_late());
         [
             ("met_a_waiting_receiver", known(waits.map(|waits| waits.wake_up.count()))),
             ("wake_up_p50_ms", time(wake_up, |of| of.p50_ns)),
@@ -62,18 +42,20 @@ impl<'r> WaitFigures<'r> {
         ]
     }
 
-    /// Returns the lines of a report for a run whose keys were removed or not.
-    pub fn lines(&self, removed: bool) -> Vec<String> {
-        let waits = self.waits;
-        let removed = if removed { " (removed)" } else { "" };
+    /// Lines of a report about receivers with a blocking command.
+    pub(crate) fn wait_lines(&self) -> Vec<String> {
+        let Some(waits) = &self.deliveries.waits else { return Vec::new() };
+        let removed = if self.deliveries.kept.is_none() { " (removed)" } else { "" };
         let mut lines = Vec::new();
-        if let Some(share) = self.woken_share {
+        let received = self.deliveries.counts.received;
+        if received > 0 {
+            let share = waits.wake_up.count() as f64 / received as f64;
             let percent = (share * 1000.0).floor() / 10.0;
             lines.push(format!("waiting: {percent} % of messages met a receiver that waited"));
         }
         if let Some((most, last)) = waits.backlogs() {
             let seconds = most.at_ns as f64 / 1e9;
-            let (most, last) = (messages(most.messages), grouped(last.messages as f64));
+            let (most, last) = (many(most.messages, "message"), grouped(last.messages as f64));
             lines.push(format!(
                 "backlog: at most {most} (at {seconds:.2} s), {last} when the last was sent"
             ));
@@ -91,34 +73,38 @@ impl<'r> WaitFigures<'r> {
         if !events.is_empty() {
             lines.push(events.join(", "));
         }
-        if let Some(left) = waits.left.filter(|left| *left > 0) {
-            lines.push(format!("left in the keys: {}{removed}", messages(left)));
-        }
-        if let Some(pending) = waits.pending.filter(|pending| *pending > 0) {
-            lines.push(format!("never acknowledged: {}{removed}", messages(pending)));
+        for (what, count) in
+            [("left in the keys", waits.left), ("never acknowledged", waits.pending)]
+        {
+            let count = count.filter(|count| *count > 0);
+            lines.extend(count.map(|n| format!("{what}: {}{removed}", many(n, "message"))));
         }
         lines
     }
 }
 
-fn messages(count: u64) -> String {
-    format!("{} {}", grouped(count as f64), if count == 1 { "message" } else { "messages" })
-}
-
 #[cfg(test)]
 mod tests {
+    use measure::{DeliveryCounts, Waits};
+
     use super::*;
+    use crate::deliveries::tests::delivered;
 
     #[test]
     fn only_what_happened_is_reported() {
+        let lines = |received, waits: &Waits| {
+            let counts = DeliveryCounts { received, ..DeliveryCounts::default() };
+            let run = delivered(counts, 0, Some(waits.clone()));
+            DeliveryFigures::from_run(&run).unwrap().wait_lines()
+        };
         let mut waits = Waits::new(3);
-        assert!(WaitFigures::new(&waits, 0).lines(true).is_empty());
+        assert!(lines(0, &waits).is_empty());
         waits.wake_up.record_n(1_000, 3);
         waits.timeout_late.record_n(1_000, 1);
         (waits.unblocked, waits.left, waits.pending) = (2, Some(1), Some(0));
         waits.backlog = vec![Backlog { at_ns: 250_000_000, messages: 1_200 }];
         assert_eq!(
-            WaitFigures::new(&waits, 4).lines(true),
+            lines(4, &waits),
             [
                 "waiting: 75 % of messages met a receiver that waited",
                 "backlog: at most 1,200 messages (at 0.25 s), 1,200 when the last was sent",

@@ -15,7 +15,7 @@ pub(super) fn trouble(summary: &Summary<'_>) -> String {
     if let Some((waiting, _)) = backlog(figures.deliveries) {
         text += &format!(", backlog of {} when the last was sent", counted(waiting, "message"));
     }
-    if let Some(fewer) = figures.replicas.map(|replicas| replicas.fewer).filter(|n| *n > 0) {
+    if let Some(fewer) = figures.replica_waits().map(|(_, waits)| waits.miss).filter(|n| *n > 0) {
         text += &format!(", {} had too few replicas in time", counted(fewer, "message"));
     }
     text

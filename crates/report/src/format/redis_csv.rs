@@ -7,6 +7,7 @@
 
 use std::io::{self, Write};
 
+use crate::connects;
 use crate::csv::{CsvRow, write_row};
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
@@ -34,6 +35,23 @@ impl RedisCsv {
         Self { first_byte, own, repeats: Vec::new(), tables: Default::default() }
     }
 
+    /// Writes a row of a name, a rate, latencies, and the optional columns.
+    fn row(
+        &self,
+        name: &str,
+        rate: f64,
+        latency: [String; 6],
+        first_byte: [String; 2],
+        own: [String; 4],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut row = vec![name.to_owned(), format!("{rate:.2}")];
+        row.extend(latency);
+        row.extend(first_byte.into_iter().filter(|_| self.first_byte));
+        row.extend(own.into_iter().filter(|_| self.own));
+        write_row(&row, out)
+    }
+
     /// Leaves cells empty without replies; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
         if self.own { figures.cells_or("", COLUMNS) } else { figures.cells(COLUMNS) }
@@ -57,50 +75,34 @@ impl Format for RedisCsv {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let cut = if summary.shortfall().is_some() { " (incomplete)" } else { "" };
         let title = format!("{}{cut}", summary.title);
-        let mut row = vec![title.clone(), format!("{:.2}", summary.throughput_rps)];
-        row.extend(self.latency(&summary.response));
-        if self.first_byte {
-            let figures = summary.first_byte.unwrap_or_default();
-            row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
-        }
-        if self.own {
-            row.extend(
-                [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
-            );
-            let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
-            let cells = [server_us, client_us]
-                .map(|us| us.map(|us| format!("{us:.2}")).unwrap_or_default());
-            row.extend(cells);
-        }
-        write_row(&row, out)?;
+        let (rate, latency) = (summary.throughput_rps, self.latency(&summary.response));
+        let first_byte = summary.first_byte.unwrap_or_default();
+        let first_byte = [first_byte.p50_ns, first_byte.p99_ns].map(msec_at_most);
+        let [hits, misses] =
+            [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string());
+        let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
+        let [server, client] =
+            [server_us, client_us].map(|us| us.map(|us| format!("{us:.2}")).unwrap_or_default());
+        let own = [hits, misses, server, client];
+        self.row(&title, rate, latency, first_byte, own, out)?;
         let [deliveries, caches, stages, deadlines] = &mut self.tables;
         deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&title)));
         caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
-        stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
+        stages.extend(summary.connects.iter().map(|stage| connects::csv_row(&title, stage)));
         deadlines.extend(summary.deadline.as_ref().map(|of| of.csv_row(&title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| self.own) {
             let name = format!("{}: probe{cut}", summary.title);
-            let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
-            row.extend(LatencyFigures::from_latency(&probe.response).cells(COLUMNS));
+            let latency = LatencyFigures::from_latency(&probe.response).cells(COLUMNS);
             // A probe has neither first-byte times nor hits.
-            let unknown = CPU.len() + if self.first_byte { 4 } else { 2 };
-            row.extend(std::iter::repeat_n(String::new(), unknown));
-            write_row(&row, out)?;
+            self.row(&name, probe.rate_per_s, latency, <_>::default(), <_>::default(), out)?;
         }
         for operation in &summary.operations {
             let name = format!("{}: {}{cut}", summary.title, operation.name);
-            let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];
-            row.extend(self.latency(&operation.response));
-            if self.first_byte {
-                // It covers the requests that were sent together, of any operation.
-                row.extend([String::new(), String::new()]);
-            }
-            if self.own {
-                row.extend([operation.hits, operation.misses].map(|count| count.to_string()));
-                // It is of all operations together.
-                row.extend(CPU.map(|_| String::new()));
-            }
-            write_row(&row, out)?;
+            let latency = self.latency(&operation.response);
+            let [hits, misses] = [operation.hits, operation.misses].map(|count| count.to_string());
+            // Times to the first byte are of requests of any operation, and CPU time is of all.
+            let own = [hits, misses, String::new(), String::new()];
+            self.row(&name, operation.rate_per_s, latency, <_>::default(), own, out)?;
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Format for RedisQuiet {
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }
-        let stale = summary.deliveries.as_ref().and_then(|figures| figures.stale);
+        let stale = summary.deliveries.as_ref().and_then(|figures| figures.stale());
         if let Some(stale) = stale.filter(|stale| stale.count > 0) {
             let [p50, p99] = [stale.p50_ns, stale.p99_ns].map(msec_at_most);
             write!(out, ", stale p50={p50} p99={p99} msec")?;

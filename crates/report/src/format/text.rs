@@ -14,11 +14,12 @@ use super::closing::ClosingRows;
 use super::redis_text;
 use crate::distribution::{self, LatencyStep};
 use crate::document::{Block, Table};
+use crate::groups::by_key;
 use crate::metric::{COLUMNS, OPEN_COLUMNS};
 use crate::quantity::{fitted, msec_at_most};
 use crate::{
-    CommandFigures, ConnectFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Metric,
-    OperationFigures, Repeats, Summary, connections, escape, grouped, resting, topics,
+    CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Metric, OperationFigures,
+    Repeats, Summary, connections, escape, grouped, resting, topics,
 };
 
 /// See the file's head.
@@ -107,19 +108,15 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let what = if kinds.all(|kind| kind == first) { first } else { "keys and fields" };
     writeln!(out, "  {what}: {}", describe(&all, what))?;
     // Rows that several options ask for are printed once.
-    let mut by_name: Vec<(String, KeyCounts)> = Vec::new();
-    for (command, tally) in asking() {
-        let name = command.name().to_lowercase();
-        match by_name.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, keys)) => keys.merge(&tally.keys),
-            None => by_name.push((name, tally.keys)),
-        }
-    }
+    let by_name =
+        by_key(asking().map(|(command, tally)| (command.name().to_lowercase(), tally.keys)));
     if by_name.len() < 2 {
         return Ok(());
     }
-    by_name.iter().try_for_each(|(name, keys)| {
-        writeln!(out, "    {}: {}", escape(name), describe(keys, what))
+    by_name.iter().try_for_each(|(name, counts)| {
+        let mut keys = KeyCounts::default();
+        counts.iter().for_each(|more| keys.merge(more));
+        writeln!(out, "    {}: {}", escape(name), describe(&keys, what))
     })
 }
 
@@ -206,15 +203,11 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         });
         return writeln!(out, "  {name}{several}{settings}");
     }
-    let mut alike: Vec<(String, usize)> = Vec::new();
-    for node in server.nodes.iter().filter(|node| node.master) {
-        let settings = node.config.as_ref().map_or("settings unknown".to_owned(), render);
-        match alike.iter_mut().find(|(known, _)| *known == settings) {
-            Some((_, count)) => *count += 1,
-            None => alike.push((settings, 1)),
-        }
-    }
-    let masters: usize = alike.iter().map(|(_, count)| count).sum();
+    let masters = server.nodes.iter().filter(|node| node.master);
+    let settings =
+        masters.map(|node| node.config.as_ref().map_or("settings unknown".to_owned(), render));
+    let alike = by_key(settings.map(|settings| (settings, ())));
+    let masters: usize = alike.iter().map(|(_, nodes)| nodes.len()).sum();
     if summary.run.plan.target.names_replicas() {
         let replicas = counted((server.nodes.len() - masters) as u64, "replica");
         let settings = alike.iter().map(|(settings, _)| format!(", {settings}"));
@@ -222,7 +215,7 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         return writeln!(out, "  {name}, primary with {replicas}{settings}");
     }
     writeln!(out, "  {name}, cluster of {}", counted(masters as u64, "master"))?;
-    alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
+    alike.iter().try_for_each(|(settings, of)| writeln!(out, "    {} with {settings}", of.len()))
 }
 
 /// Returns whether all requests of a plan are due at once.
@@ -277,7 +270,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         (_, Some(figures)) => {
             let unit = |at: usize| if at == 0 { " (ms)" } else { "" };
             for (at, part) in figures.way(summary).iter().enumerate() {
-                latency(&format!("{}{}", part.name, unit(at)), part.figures);
+                latency(&format!("{}{}", part.name, unit(at)), &part.figures);
             }
         }
         (None, None) => latency("latency (ms)", &summary.response),
@@ -286,7 +279,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             latency("service time (ms)", &summary.service);
         }
     }
-    for (stage, figures) in summary.connects.iter().flat_map(ConnectFigures::stages) {
+    for (stage, figures) in &summary.connects {
         latency(&format!("  {stage}"), figures);
     }
     if let Some(first_byte) = &summary.first_byte {

@@ -7,6 +7,7 @@ use measure::{Absence, Deliveries, Ending, Measurement, Outage, Timeline};
 
 use super::remarks::joined;
 use crate::RecordError;
+use crate::groups::unique;
 
 /// Merges the measurements of clients, each with `receiver_threads` receiving threads. Counts and histograms
 /// add up, and so do timelines, by wall clock.
@@ -111,12 +112,8 @@ fn all_ran(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> R
 
 /// Outages common to all clients, by index of the node in the merged nodes.
 fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Outage> {
-    let mut names: Vec<&str> = Vec::new();
-    for node in shares.iter().flat_map(|share| &share.nodes) {
-        if !names.contains(&node.name.as_str()) {
-            names.push(&node.name);
-        }
-    }
+    let nodes = shares.iter().flat_map(|share| &share.nodes);
+    let names = unique(nodes.map(|node| node.name.as_str()));
     let merged = |share: &Measurement, outage: &Outage| {
         let name = share.nodes.get(usize::from(outage.node)).map(|node| node.name.as_str());
         let index = names.iter().position(|known| Some(*known) == name);

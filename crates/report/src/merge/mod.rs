@@ -13,6 +13,7 @@ mod tests;
 
 use measure::{Ending, Failure};
 
+use crate::groups::by_key;
 use crate::{Clients, LimitedBy, LoadedRecord, RecordError, Run, Verdict};
 use measurements::measurement;
 use plans::{lacking, merged_plan};
@@ -80,13 +81,9 @@ fn each_once(parts: &[(String, LoadedRecord)]) -> Result<(), RecordError> {
 
 /// The machines of all clients, each once.
 fn hosts(shares: &[Run]) -> Vec<host::HostFacts> {
-    let mut hosts: Vec<host::HostFacts> = Vec::new();
-    for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
-        if !hosts.iter().any(|h| h.hostname == host.hostname) {
-            hosts.push(host.clone());
-        }
-    }
-    hosts
+    let hosts = shares.iter().flat_map(|share| share.host.iter().chain(&share.other_hosts));
+    let by_name = by_key(hosts.map(|host| (&host.hostname, host)));
+    by_name.into_iter().map(|(_, hosts)| hosts[0].clone()).collect()
 }
 
 /// Returns whether two runs are one: no other run begins and ends in the same nanoseconds and takes the same

@@ -1,5 +1,6 @@
 //! Verdict and warnings of merged runs.
 
+use crate::groups::{by_key, unique};
 use crate::{LimitedBy, Run, Verdict, Warning, WarningKind, escape};
 
 /// The verdict of the whole, if the clients' verdicts agree with it. Clients with different limits have no
@@ -12,13 +13,7 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
         if advice.is_empty() { &mut statement } else { &mut advice }.push_str(&behind);
         return Verdict::new(limited_by, finding, statement, advice, evidence);
     }
-    let mut by_limit: Vec<(LimitedBy, Vec<&str>)> = Vec::new();
-    for (name, limit) in names.iter().zip(limits) {
-        match by_limit.iter_mut().find(|(known, _)| known == limit) {
-            Some((_, of)) => of.push(name),
-            None => by_limit.push((*limit, vec![name])),
-        }
-    }
+    let by_limit = by_key(limits.iter().zip(names.iter().map(String::as_str)));
     let each = by_limit.iter().map(|(limit, of)| {
         let limit = match limit {
             LimitedBy::Unknown => "something unknown",
@@ -34,12 +29,7 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
 
 /// The clients' own warnings, and one if they did not run at the same time.
 pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = Vec::new();
-    for warning in shares.iter().flat_map(|share| &share.warnings) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
+    let mut warnings = unique(shares.iter().flat_map(|share| share.warnings.iter().cloned()));
     let started = |share: &Run| share.measurement.started_at;
     let shortest_ns = shares.iter().map(|share| share.measurement.elapsed_ns).min();
     let first = shares.iter().map(started).min();
@@ -61,11 +51,5 @@ pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<Warning> {
 
 /// Joins the parts of these comma-separated texts, each part once.
 pub(super) fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    let mut different: Vec<&str> = Vec::new();
-    for part in texts.flat_map(|text| text.split(", ")) {
-        if !different.contains(&part) {
-            different.push(part);
-        }
-    }
-    different.join(", ")
+    unique(texts.flat_map(|text| text.split(", "))).join(", ")
 }

@@ -1,12 +1,14 @@
 //! The way of messages to their receivers.
 
+use measure::Latency;
+
 use crate::document::Table;
 use crate::metric::COLUMNS;
 use crate::{DeliveryFigures, LatencyFigures, Metric, Summary, grouped};
 
 /// A part of the way of messages, with its latency.
 #[derive(Debug, Clone)]
-pub(crate) struct WayPart<'s> {
+pub(crate) struct WayPart {
     /// Name of the part.
     pub(crate) name: String,
     /// The event at its beginning.
@@ -14,40 +16,48 @@ pub(crate) struct WayPart<'s> {
     /// The event at its end.
     pub(crate) to: &'static str,
     /// The latency from the one to the other.
-    pub(crate) figures: &'s LatencyFigures,
+    pub(crate) figures: LatencyFigures,
 }
 
 impl DeliveryFigures<'_> {
     /// Returns the parts of the way of messages that were measured; the first is the headline.
-    pub(crate) fn way<'s>(&'s self, summary: &'s Summary<'_>) -> Vec<WayPart<'s>> {
+    pub(crate) fn way(&self, summary: &Summary<'_>) -> Vec<WayPart> {
         let is_open = summary.target_rps().is_some();
-        let waits = self.waits.as_ref();
-        let wait = self.replicas.as_ref();
-        let replica_wait = wait.map(|of| format!("replica wait ({})", of.wait.name()));
+        let figures = |latency: Option<&Latency>| latency.map(LatencyFigures::from_latency);
+        let of = self.deliveries;
+        let acknowledged = figures(of.messages().map(|messages| &messages.service));
+        let late = of.sending.lateness.as_ref().filter(|_| is_open);
+        let (wait, waits) = self.replica_waits().unzip();
+        let replica_wait = wait.map(|of| format!("replica wait ({})", of.name()));
         let replica_wait = replica_wait.unwrap_or_default();
         let sender = "reply to the sender";
         let parts = [
-            ("delivery", "due", "received", Some(&summary.response)),
-            ("first receiver", "due", "received by the first", self.first.as_ref()),
-            ("last receiver", "due", "received by all", self.last.as_ref()),
-            ("due to sent", "due", "sent", self.late.as_ref().filter(|_| is_open)),
-            ("sent to received", "sent", "received", is_open.then_some(&summary.service)),
-            (
-                "wake-up",
-                "sent",
-                "received by one that waited",
-                waits.and_then(|of| of.wake_up.as_ref()),
-            ),
+            ("delivery", "due", "received", Some(summary.response)),
+            ("first receiver", "due", "received by the first", figures(of.first.as_ref())),
+            ("last receiver", "due", "received by all", figures(of.last.as_ref())),
+            ("due to sent", "due", "sent", figures(late.map(|late| &late.total))),
+            ("sent to received", "sent", "received", is_open.then_some(summary.service)),
+            ("wake-up", "sent", "received by one that waited", self.wake_up()),
             (
                 "timeout late by",
                 "end of the time to wait",
                 "reply without a message",
-                waits.and_then(|of| of.timeout_late.as_ref()),
+                self.timeout_late(),
             ),
-            ("sent to acknowledged", "sent", sender, Some(&self.acknowledged)),
-            ("stale window", sender, "invalidation at a cache", self.stale.as_ref()),
-            (&replica_wait, sender, "acknowledged by so many", wait.map(|of| &of.latency)),
-            ("between reads", "a read at a replica", "the next", self.gap.as_ref()),
+            ("sent to acknowledged", "sent", sender, Some(acknowledged.unwrap_or_default())),
+            ("stale window", sender, "invalidation at a cache", self.stale()),
+            (
+                &*replica_wait,
+                sender,
+                "acknowledged by so many",
+                figures(waits.map(|waits| &waits.service)),
+            ),
+            (
+                "between reads",
+                "a read at a replica",
+                "the next",
+                figures(of.polls.as_ref().map(|polls| &polls.gap)),
+            ),
         ];
         let known = parts.into_iter().filter_map(|(name, from, to, figures)| {
             Some(WayPart { name: name.to_owned(), from, to, figures: figures? })

@@ -1,39 +1,41 @@
 //! Servers with a part in the load.
 
-use crate::document::Table;
-use crate::metric::COLUMNS;
+use crate::document::{Column, Table};
 use crate::{Metric, NodeFigures};
 
 /// A row for each node, latencies in milliseconds, and a caption of redirects; `None` without nodes.
 pub fn nodes(nodes: &[NodeFigures]) -> Option<Table> {
+    let time = |node: &NodeFigures, metric| node.response.cells([metric]).concat();
+    let columns: [Column<'_, &NodeFigures>; 11] = [
+        ("node", &|node| node.name.clone()),
+        ("role", &|node| role(node).to_owned()),
+        ("slots", &|node| node.slots.to_string()),
+        ("requests", &|node| node.requests.to_string()),
+        ("avg", &|node| time(node, Metric::Mean)),
+        ("p50", &|node| time(node, Metric::P50)),
+        ("p99", &|node| time(node, Metric::P99)),
+        ("max", &|node| time(node, Metric::Max)),
+        ("errors", &|node| node.errors.to_string()),
+        ("redirects", &|node| node.redirects().to_string()),
+        ("unanswered", &|node| node.unanswered.to_string()),
+    ];
+    let mut table = Table::of(&columns, nodes);
     // Of servers that know nothing of each other there is no role, and nothing is sent elsewhere.
-    let clustered = nodes.iter().any(|node| node.master || node.slots > 0);
-    let shown = |column: &str| clustered || !["role", "slots", "redirects"].contains(&column);
-    let latencies = [Metric::Mean, Metric::P50, Metric::P99, Metric::Max].map(Metric::bare_label);
-    let columns = ["node", "role", "slots", "requests"].into_iter().chain(latencies);
-    let columns: Vec<&str> = columns.chain(["errors", "redirects", "unanswered"]).collect();
-    let mut table = Table::new(columns.iter().copied().filter(|column| shown(column)));
-    for node in nodes {
-        let [avg, _, p50, _, p99, max] = node.response.cells(COLUMNS);
-        let role = match (node.master, node.slots) {
-            (true, _) => "master",
-            (false, 1..) => "replica",
-            (false, 0) => "gone",
-        };
-        let [slots, requests, errors, redirects, unanswered] =
-            [u64::from(node.slots), node.requests, node.errors, node.redirects(), node.unanswered]
-                .map(|count| count.to_string());
-        let (name, role) = (node.name.clone(), role.to_owned());
-        let cells =
-            [name, role, slots, requests, avg, p50, p99, max, errors, redirects, unanswered];
-        table.row(
-            columns.iter().zip(cells).filter(|(column, _)| shown(column)).map(|(_, cell)| cell),
-        );
+    if !nodes.iter().any(|node| node.master || node.slots > 0) {
+        table = table.without("role").without("slots").without("redirects");
     }
     let sum = |count: fn(&NodeFigures) -> u64| nodes.iter().map(count).sum::<u64>();
     let (moved, asked, retried) = (sum(|n| n.moved), sum(|n| n.asked), sum(|n| n.retried));
     if moved + asked + retried > 0 {
         table.caption = format!("redirects: {moved} MOVED, {asked} ASK, {retried} to try again");
     }
-    (!nodes.is_empty()).then_some(table)
+    table.filled()
+}
+
+fn role(node: &NodeFigures) -> &'static str {
+    match (node.master, node.slots) {
+        (true, _) => "master",
+        (false, 1..) => "replica",
+        (false, 0) => "gone",
+    }
 }

@@ -15,7 +15,7 @@ use super::new_connections::beyond_backlog;
 use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
 use super::{Warning, WarningKind, drift, evidence};
-use crate::quantity::{grouped, percent, time};
+use crate::quantity::{grouped, many, percent, time};
 use crate::{connections, deliveries, wall_clock_s};
 
 /// Share of our commands, or of the time, from which other clients matter.
@@ -63,40 +63,30 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
         .collect();
     // In a run of several processes, the other clients are their own.
     let others = plan.load.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
-    found.extend(others.map(|text| Warning::new(WarningKind::OtherClients, text)));
-    if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
-        let text =
-            format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
-        found.push(Warning::new(WarningKind::Stolen, text));
-    }
+    let new = |kind, text: Option<String>| text.map(|text| Warning::new(kind, text));
+    let about = |kind, (name, text): (String, String)| Warning::about(kind, name, text);
+    found.extend(new(WarningKind::OtherClients, others));
+    let stolen = watched.stolen.filter(|share| *share >= STOLEN_SHARE);
+    let stolen = stolen.map(|share| {
+        format!("the hypervisor gave {} of this machine's CPU time to others", percent(share))
+    });
+    found.extend(new(WarningKind::Stolen, stolen));
     let gone = not_reopened(measurement).into_iter();
-    found.extend(gone.map(|(name, text)| Warning::about(WarningKind::NotReopened, name, text)));
-    let beyond = beyond_backlog(measurement);
-    found.extend(beyond.map(|text| Warning::new(WarningKind::Backlog, text)));
-    let cpus = evidence::shared_cpus(plan, measurement, watched);
-    found.extend(cpus.map(|text| Warning::new(WarningKind::SharedCpu, text)));
-    found
-        .extend(drift::drift(plan, measurement).map(|text| Warning::new(WarningKind::Drift, text)));
+    found.extend(gone.map(|named| about(WarningKind::NotReopened, named)));
+    found.extend(new(WarningKind::Backlog, beyond_backlog(measurement)));
+    found.extend(new(WarningKind::SharedCpu, evidence::shared_cpus(plan, measurement, watched)));
+    found.extend(new(WarningKind::Drift, drift::drift(plan, measurement)));
     let missed = misses(plan, measurement);
     let moving = missed.is_none().then(|| moving_hit_ratio(plan, measurement)).flatten();
-    found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
-    found.extend(moving.map(|text| Warning::new(WarningKind::HitRatio, text)));
-    found.extend(no_receiver(plan).map(|text| Warning::new(WarningKind::NoReceiver, text)));
-    found.extend(
-        deliveries::keys_kept(plan, measurement)
-            .map(|text| Warning::new(WarningKind::KeysKept, text)),
-    );
-    found.extend(
-        value_size(plan, measurement).map(|text| Warning::new(WarningKind::ValueSize, text)),
-    );
-    found.extend(
-        option_sent(plan, measurement).map(|text| Warning::new(WarningKind::OptionSent, text)),
-    );
+    found.extend(missed.map(|named| about(WarningKind::Misses, named)));
+    found.extend(new(WarningKind::HitRatio, moving));
+    found.extend(new(WarningKind::NoReceiver, no_receiver(plan)));
+    found.extend(new(WarningKind::KeysKept, deliveries::keys_kept(plan, measurement)));
+    found.extend(new(WarningKind::ValueSize, value_size(plan, measurement)));
+    found.extend(new(WarningKind::OptionSent, option_sent(plan, measurement)));
     if memcache {
-        let cut = memcache::cut(plan, watched);
-        found.extend(cut.map(|text| Warning::new(WarningKind::PipelineCut, text)));
-        let gets = memcache::gets_warning(plan, watched);
-        found.extend(gets.map(|text| Warning::new(WarningKind::RepliesApart, text)));
+        found.extend(new(WarningKind::PipelineCut, memcache::cut(plan, watched)));
+        found.extend(new(WarningKind::RepliesApart, memcache::gets_warning(plan, watched)));
     }
     found
 }
@@ -150,47 +140,47 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         let at = forked_at(server).map_or(String::new(), |at| format!(" at about {at} UTC"));
         format!("; the fork paused it for {}{at}", time(usec as f64 / 1e6))
     });
-    let mut found = Vec::new();
-    let mut say = |kind, text: String| found.push(Warning::new(kind, text));
-    if server.saved == Some(true) {
-        say(WarningKind::Saved, format!("the server took a snapshot during the test{fork}"));
-    }
-    if server.rewrote == Some(true) {
-        let text = format!("the server rewrote its append-only file during the test{fork}");
-        say(WarningKind::Rewrote, text);
-    }
-    if let Some(clients) = some(server.monitors) {
-        let who =
-            if clients == 1 { "1 client uses".into() } else { format!("{clients} clients use") };
-        say(WarningKind::Monitored, format!("{who} MONITOR, which slows every command down"));
-    }
-    if let Some(keys) = some(server.evicted_keys) {
-        let keys = format!("{} {}", grouped(keys as f64), noun(keys, "key"));
-        say(
+    let counted = |number: Option<u64>, noun| some(number).map(|number| many(number, noun));
+    let monitored = some(server.monitors).map(|clients| match clients {
+        1 => "1 client uses".to_owned(),
+        clients => format!("{clients} clients use"),
+    });
+    let (evicted, rejected) =
+        (counted(server.evicted_keys, "key"), counted(server.rejected_connections, "client"));
+    let texts = [
+        (
+            WarningKind::Saved,
+            (server.saved == Some(true))
+                .then(|| format!("the server took a snapshot during the test{fork}")),
+        ),
+        (
+            WarningKind::Rewrote,
+            (server.rewrote == Some(true))
+                .then(|| format!("the server rewrote its append-only file during the test{fork}")),
+        ),
+        (
+            WarningKind::Monitored,
+            monitored.map(|who| format!("{who} MONITOR, which slows every command down")),
+        ),
+        (
             WarningKind::Evicted,
-            format!("the server evicted {keys} to stay below {}", bounds.memory),
-        );
-    }
-    if let Some(text) = swapped(server) {
-        say(WarningKind::Swapped, text);
-    }
-    if let Some(clients) = some(server.rejected_connections) {
-        let clients = format!("{} {}", grouped(clients as f64), noun(clients, "client"));
-        say(
+            evicted
+                .map(|keys| format!("the server evicted {keys} to stay below {}", bounds.memory)),
+        ),
+        (WarningKind::Swapped, swapped(server)),
+        (
             WarningKind::Rejected,
-            format!("the server turned {clients} away ({})", bounds.clients),
-        );
-    }
-    for setting in &server.settings {
-        if let Some(old) = &setting.changed_from {
-            let text = format!(
-                "the server's {} was changed during the test from \"{old}\" to \"{}\"",
-                setting.name, setting.value
-            );
-            found.push(Warning::about(WarningKind::SettingChanged, &setting.name, text));
-        }
-    }
-    found
+            rejected.map(|who| format!("the server turned {who} away ({})", bounds.clients)),
+        ),
+    ];
+    let found = texts.into_iter().filter_map(|(kind, text)| Some(Warning::new(kind, text?)));
+    let changed = server.settings.iter().filter_map(|setting| {
+        let (name, old, new) = (&setting.name, setting.changed_from.as_ref()?, &setting.value);
+        let text =
+            format!("the server's {name} was changed during the test from \"{old}\" to \"{new}\"");
+        Some(Warning::about(WarningKind::SettingChanged, name, text))
+    });
+    found.chain(changed).collect()
 }
 
 /// Returns the time of the server's last fork by this machine's clock, to a second or two.
@@ -280,13 +270,12 @@ pub(super) fn others(
         calls += shared.saturating_sub(sent);
     }
     let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);
-    let many = calls >= OTHERS_MIN && calls as f64 >= OTHERS_SHARE * sent as f64;
+    let often = calls >= OTHERS_MIN && calls as f64 >= OTHERS_SHARE * sent as f64;
     let long = usec as f64 * 1e3 >= OTHERS_SHARE * wall_ns as f64 && usec > 0;
-    (many || long).then(|| {
+    (often || long).then(|| {
         format!(
-            "other clients sent {} command{} during the test (ours were {})",
-            grouped(calls as f64),
-            if calls == 1 { "" } else { "s" },
+            "other clients sent {} during the test (ours were {})",
+            many(calls, "command"),
             grouped(sent as f64)
         )
     })

@@ -2,23 +2,24 @@
 
 use crate::{LatencyFigures, Summary, grouped};
 
-use crate::page::{Block, Table, Unit};
+use crate::page::{Block, Column, Table, Unit};
 
 /// A table with a row for each stage; `None` for a run on lasting connections.
 pub(super) fn blocks(summary: &Summary<'_>) -> Option<Block> {
-    let stages = summary.connects.as_ref()?;
-    let mut table = Table::new(["stage", "avg", "min", "p50", "p95", "p99", "max", "connections"]);
-    let mut row = |name: &str, of: &LatencyFigures| {
-        let bounds = [of.p50_ns, of.p95_ns, of.p99_ns, of.max_ns].map(|ns| ns as f64);
-        let times = [of.mean_ns, of.min_ns as f64].into_iter().chain(bounds);
-        let times = times.map(|ns| Unit::Nanoseconds.show(ns));
-        let cells = std::iter::once(name.to_owned()).chain(times);
-        table.row(cells.chain([grouped(of.count as f64)]).collect::<Vec<_>>());
-    };
-    stages.stages().for_each(|(name, figures)| row(name, figures));
-    row("from asking to the first reply", &summary.service);
-    if summary.target_rps().is_some() {
-        row("from due to the first reply", &summary.response);
-    }
-    Some(Block::Table(table))
+    let scheduled = summary.target_rps().is_some();
+    let due = scheduled.then_some(("from due to the first reply", summary.response));
+    let whole = [("from asking to the first reply", summary.service)].into_iter().chain(due);
+    let time = |ns: f64| Unit::Nanoseconds.show(ns);
+    let columns: [Column<'_, (&str, LatencyFigures)>; 8] = [
+        ("stage", &|(name, _)| (*name).to_owned()),
+        ("avg", &|(_, of)| time(of.mean_ns)),
+        ("min", &|(_, of)| time(of.min_ns as f64)),
+        ("p50", &|(_, of)| time(of.p50_ns as f64)),
+        ("p95", &|(_, of)| time(of.p95_ns as f64)),
+        ("p99", &|(_, of)| time(of.p99_ns as f64)),
+        ("max", &|(_, of)| time(of.max_ns as f64)),
+        ("connections", &|(_, of)| grouped(of.count as f64)),
+    ];
+    let stages = summary.connects.iter().copied().chain(whole);
+    (!summary.connects.is_empty()).then(|| Block::Table(Table::of(&columns, stages)))
 }

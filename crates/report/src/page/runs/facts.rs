@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::groups::{by_key, unique};
-use crate::{Run, grouped};
+use crate::{Run, grouped, wall_clock_rfc3339};
 use host::{HostFacts, ServerFacts};
 use workload::quantity::{counted, noun};
 use workload::{Arrivals, Plan, ReadFrom, Stop};
@@ -25,9 +25,9 @@ pub(super) fn byline(sources: &[Source<'_>]) -> Vec<String> {
 
 /// Start to the second, in UTC.
 fn started(time: SystemTime) -> String {
-    let whole = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(whole.min(253_402_300_799));
-    humantime::format_rfc3339_seconds(time).to_string().replace('T', " ").replace('Z', " UTC")
+    let written = wall_clock_rfc3339(time, 0);
+    let (whole, _) = written.split_once('.').unwrap_or((&written, ""));
+    whole.replace('T', " ") + " UTC"
 }
 
 /// The product and its version.

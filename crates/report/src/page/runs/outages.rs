@@ -3,7 +3,7 @@
 use crate::{Run, Summary, topics, wall_clock};
 use measure::Outage;
 
-use crate::page::{Band, Block, Table, sentence};
+use crate::page::{Band, Block, Column, Table, sentence};
 
 /// Most lines below the verdict; the table has the rest.
 const LINES_MAX: usize = 5;
@@ -36,16 +36,17 @@ pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
 /// The table, if there are outages. `of` is the server, if the page is about several.
 pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
     let (all, run) = (summary.outages(), summary.run);
-    let mut table = Table::new(["from (UTC)", "outage"]);
-    for outage in all.iter().take(ROWS_MAX) {
-        table.row([at(run, outage.from_ns), describe(run, outage)]);
-    }
+    let columns: [Column<'_, &Outage>; 2] = [
+        ("from (UTC)", &|outage| at(run, outage.from_ns)),
+        ("outage", &|outage| describe(run, outage)),
+    ];
     let of = of.map_or(String::new(), |name| format!(" of {name}"));
-    table.caption = match all.len() {
+    let caption = match all.len() {
         n if n > ROWS_MAX => format!("Outages{of}: the first {ROWS_MAX} of {n}"),
         _ => format!("Outages{of}: spans in which nothing succeeded, exact to 0.02 s"),
     };
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    let table = Table { caption, ..Table::of(&columns, all.iter().take(ROWS_MAX)) };
+    table.filled().map(Block::Table)
 }
 
 /// An outage in a sentence without a full stop.
