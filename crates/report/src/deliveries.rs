@@ -5,16 +5,19 @@ use workload::quantity::counted;
 use workload::{Plan, ReplicaWait};
 
 use crate::csv::CsvRow;
-use crate::{LatencyFigures, Run, grouped, msec, msec_at_most};
+use crate::{LatencyFigures, grouped, msec, msec_at_most};
 
 /// Figures of a run whose messages have receivers. Its other latencies are for deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFigures<'r> {
-    pub(crate) run: &'r Run,
+    pub(crate) plan: &'r Plan,
     /// Counts and latencies.
     pub deliveries: &'r Deliveries,
     /// Acknowledged messages per second while they were sent; 0 for a run that took no time.
     pub sent_rps: f64,
+    /// Precision in nanoseconds of the offset between the clocks of senders and receivers, if messages go
+    /// between clients. A latency below it is only known to be below it.
+    pub(crate) clock_bound_ns: Option<f64>,
 }
 
 /// Minimum share of the sent messages that counts as a backlog.
@@ -58,15 +61,19 @@ pub(crate) fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String
 impl<'r> DeliveryFigures<'r> {
     /// Makes the figures of a run; `None` if nobody received. Messages were sent during all of it unless the
     /// deliveries say otherwise.
-    pub fn from_run(run: &'r Run) -> Option<Self> {
-        let deliveries = run.measurement.deliveries.as_deref()?;
+    pub fn new(
+        plan: &'r Plan,
+        measurement: &'r Measurement,
+        clock_bound_ns: Option<f64>,
+    ) -> Option<Self> {
+        let deliveries = measurement.deliveries.as_deref()?;
         let sending_s = match deliveries.sending_ns {
-            0 => run.measurement.elapsed_ns as f64 / 1e9,
+            0 => measurement.elapsed_ns as f64 / 1e9,
             ns => ns as f64 / 1e9,
         };
         let sent = deliveries.acknowledged() as f64;
         let sent_rps = if sending_s > 0.0 { sent / sending_s } else { 0.0 };
-        Some(Self { run, deliveries, sent_rps })
+        Some(Self { plan, deliveries, sent_rps, clock_bound_ns })
     }
 
     /// Time from the acknowledgement of a write until a cache dropped the key, if receivers cache.
@@ -78,7 +85,7 @@ impl<'r> DeliveryFigures<'r> {
     /// Returns the condition of senders that waited until replicas had acknowledged each message, and their
     /// waits: those that reached the required number, that ended with too few, and that were refused.
     pub(crate) fn replica_waits(&self) -> Option<(ReplicaWait, &'r CommandTally)> {
-        let wait = self.run.plan.delivery.as_ref().and_then(|delivery| delivery.wait);
+        let wait = self.plan.delivery.as_ref().and_then(|delivery| delivery.wait);
         wait.zip(self.deliveries.replica_waits())
     }
 
@@ -207,7 +214,7 @@ impl<'r> DeliveryFigures<'r> {
             );
         }
         if foreign > 0 {
-            let others = self.run.plan.delivery.as_ref().map(|plan| plan.kind.others());
+            let others = self.plan.delivery.as_ref().map(|plan| plan.kind.others());
             let others = others.unwrap_or("other runs");
             text += &format!(", {} from {others}", grouped(foreign as f64));
         }
@@ -277,7 +284,7 @@ impl<'r> DeliveryFigures<'r> {
 
     /// Describes the precision of the clocks at both ends of latencies.
     fn clocks(&self) -> Option<String> {
-        let bound = msec(self.run.clock_bound_ns()?);
+        let bound = msec(self.clock_bound_ns?);
         Some(format!(
             "clocks: those of the clients are known to within {bound} ms; a shorter time is only known to be below that"
         ))
@@ -301,7 +308,7 @@ pub(crate) mod tests {
     use measure::Waits;
 
     use super::*;
-    use crate::fixture;
+    use crate::{Run, fixture};
 
     /// A run in which all of these messages were received.
     pub(crate) fn delivered(
@@ -334,7 +341,7 @@ pub(crate) mod tests {
         let text = |missed_while_away, cut_off| {
             let counts = DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() };
             let run = delivered(counts, missed_while_away, None);
-            DeliveryFigures::from_run(&run).unwrap().received()
+            DeliveryFigures::new(&run.plan, &run.measurement, None).unwrap().received()
         };
         let all = "2,376 of 2,376 received; none lost, doubled or out of order";
         assert_eq!(text(0, 0), all);

@@ -8,6 +8,7 @@ use measure::{Latency, Negotiated, NodeTally, Point, Timeline, TlsTally};
 use workload::TlsOptions;
 use workload::quantity::counted;
 
+use crate::metric::COLUMNS;
 use crate::{Metric, escape, msec, msec_at_most, resting};
 
 /// Figures of a latency, in nanoseconds. All are 0 if `count` is.
@@ -190,51 +191,27 @@ impl NodeFigures {
     }
 }
 
-/// The rate over time, in requests per second, with one value for each interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RateFigures {
-    /// Mean.
-    pub mean_rps: f64,
-    /// Least.
-    pub min_rps: f64,
-    /// Median.
-    pub p50_rps: f64,
-    /// 95th percentile.
-    pub p95_rps: f64,
-    /// 99th percentile.
-    pub p99_rps: f64,
-    /// Greatest.
-    pub max_rps: f64,
-}
-
-impl RateFigures {
-    /// Makes the figures of the intervals wholly within the run; the last one is cut off by the end of the
-    /// run and left out. An interval without a point had no reply.
-    pub(crate) fn new(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
-        let whole = timeline.full_intervals(elapsed_ns);
-        let full = whole.end - whole.start;
-        let points = timeline.points.iter().filter(|point| whole.contains(&u64::from(point.index)));
-        let mut requests: Vec<u64> = points.map(Point::counted).collect();
-        if full == 0 || timeline.points.is_empty() {
-            return None;
-        }
-        requests.sort();
-        let silent = full.saturating_sub(requests.len() as u64);
-        let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
-        // The silent intervals come first in rising order; they need not be written down.
-        let at = |rank: u64| match rank.clamp(1, full).checked_sub(silent + 1) {
-            Some(rank) => rate(requests.get(rank as usize).copied().unwrap_or_default()),
-            None => 0.0,
-        };
-        let ranked = |quantile: f64| at((quantile * full as f64).ceil() as u64);
-        let all = requests.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
-        Some(Self {
-            mean_rps: rate(all) / full as f64,
-            min_rps: at(1),
-            p50_rps: ranked(0.5),
-            p95_rps: ranked(0.95),
-            p99_rps: ranked(0.99),
-            max_rps: at(full),
-        })
+/// The rate over time, in requests per second with one value for each interval: the [`COLUMNS`] of a latency.
+///
+/// Only intervals wholly within the run count; the last one is cut off by its end. An interval without a point had
+/// no reply.
+pub(crate) fn rates(timeline: &Timeline, elapsed_ns: u64) -> Option<[f64; COLUMNS.len()]> {
+    let whole = timeline.full_intervals(elapsed_ns);
+    let full = whole.end - whole.start;
+    let points = timeline.points.iter().filter(|point| whole.contains(&u64::from(point.index)));
+    let mut requests: Vec<u64> = points.map(Point::counted).collect();
+    if full == 0 || timeline.points.is_empty() {
+        return None;
     }
+    requests.sort();
+    let silent = full.saturating_sub(requests.len() as u64);
+    let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
+    // The silent intervals come first in rising order; they need not be written down.
+    let at = |rank: u64| match rank.clamp(1, full).checked_sub(silent + 1) {
+        Some(rank) => rate(requests.get(rank as usize).copied().unwrap_or_default()),
+        None => 0.0,
+    };
+    let ranked = |quantile: f64| at((quantile * full as f64).ceil() as u64);
+    let all = requests.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
+    Some([rate(all) / full as f64, at(1), ranked(0.5), ranked(0.95), ranked(0.99), at(full)])
 }

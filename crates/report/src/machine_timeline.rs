@@ -1,8 +1,6 @@
 //! State of the client's machine during a run, by spans: stolen time, waiting for a CPU, interrupts,
 //! frequency.
 
-use std::time::UNIX_EPOCH;
-
 use host::MachineSpan;
 
 use crate::Run;
@@ -64,12 +62,9 @@ pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoi
 fn point(run: &Run, span: &MachineSpan) -> MachinePoint {
     let MachineSpan { from_s, lasted_s, stolen, wait_s, server_wait_s, resent, interrupts, mhz } =
         *span;
-    let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Where times of the run are the server's, those of spans still are this machine's.
-    let ahead_s = run.clock.as_ref().map_or(0.0, |clock| clock.ahead_us / 1e6);
     let per_s = |amount: f64| Some(amount / lasted_s).filter(|rate| rate.is_finite());
     MachinePoint {
-        t_s: from_s + ahead_s - start.as_secs_f64(),
+        t_s: run.since_start_s(from_s),
         lasted_s,
         stolen,
         waited: wait_s.and_then(per_s),
@@ -82,7 +77,7 @@ fn point(run: &Run, span: &MachineSpan) -> MachinePoint {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
     use crate::fixture;

@@ -164,7 +164,7 @@ impl Buckets {
     }
 }
 
-/// What a line says of a test.
+/// A figure of a test, which takes one line or several.
 enum Figure<'t> {
     Number(String),
     Histogram(&'t Buckets),

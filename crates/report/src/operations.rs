@@ -22,22 +22,13 @@ pub struct OperationFigures {
     pub rate_per_s: f64,
     /// Operations without a miss or an error, if they look up keys, otherwise 0.
     pub hits: u64,
-    /// Operations with a miss.
-    #[serde(skip)]
-    pub misses: u64,
-    /// Operations with an error.
-    #[serde(skip)]
-    pub errors: u64,
     /// Bytes of its requests.
     pub bytes_out: u64,
     /// Bytes of their replies.
     pub bytes_in: u64,
-    /// Latency from due to its last reply; in a closed loop equal to `service`.
+    /// Latency from due to its last reply.
     #[serde(skip)]
     pub response: LatencyFigures,
-    /// Latency from the sending of its first command to its last reply.
-    #[serde(skip)]
-    pub service: LatencyFigures,
     /// The source of the figures.
     #[serde(flatten)]
     pub tally: OperationTally,
@@ -132,12 +123,9 @@ impl OperationFigures {
                 count,
                 rate_per_s: if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 },
                 hits: if looks_up { tally.ok } else { 0 },
-                misses: tally.missed,
-                errors: tally.failed,
                 bytes_out: sum(|c| c.bytes_out),
                 bytes_in: sum(|c| c.bytes_in),
                 response: LatencyFigures::from_latency(tally.response()),
-                service: LatencyFigures::from_latency(&tally.service),
                 tally,
                 commands: if operation.commands() > 1 { commands } else { Vec::new() },
             }
@@ -155,9 +143,12 @@ mod tests {
         let run = fixture::mix();
         let summary = Summary::from_run(&run);
         let [get, aside] = &summary.operations[..] else { panic!("{:?}", summary.operations) };
-        assert_eq!((get.name.as_str(), get.count, get.misses), ("get", 90, 10));
+        assert_eq!((get.name.as_str(), get.count, get.tally.missed), ("get", 90, 10));
         assert_eq!((get.bytes_out, get.bytes_in, get.commands.len()), (900, 1800, 0));
-        assert_eq!((aside.count, aside.hits, aside.misses, aside.errors), (10, 6, 3, 1));
+        assert_eq!(
+            (aside.count, aside.hits, aside.tally.missed, aside.tally.failed),
+            (10, 6, 3, 1)
+        );
         assert_eq!(aside.commands.len(), 2);
         assert_eq!(summary.requests, 90 + 10 + 3, "commands, one of which was refused");
         assert_eq!(summary.counted(), 100, "operations");

@@ -2,13 +2,15 @@
 //!
 //! Combines these so that a report needs one argument. [`Summary`](crate::Summary) derives every figure.
 
+use std::time::UNIX_EPOCH;
+
 use host::{HostFacts, ServerFacts, WatchRecord};
-use measure::{Ending, Failure, Latency, Measurement};
+use measure::{Ending, Failure, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use crate::slo::Slo;
-use crate::{Clients, Clock, LatencyFigures, Probe, Verdict, Warning};
+use crate::{Clients, Clock, Probe, Verdict, Warning};
 
 /// A moment of a run that the user marked while it lasted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,10 +72,12 @@ impl Run {
         clients.map(|clients| clients.clock_bound_us() * 1e3)
     }
 
-    /// Makes the figures of latencies from one client to another, which are known as well as their clocks.
-    pub(crate) fn between_clocks(&self, latency: &Latency) -> LatencyFigures {
-        let precision = self.plan.recording.precision;
-        LatencyFigures::from_latency(latency).known_to_within(self.clock_bound_ns(), precision)
+    /// Converts a time by this machine's clock to seconds from the start of the measured part.
+    pub(crate) fn since_start_s(&self, unix_s: f64) -> f64 {
+        let start = self.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Where times of the run are the server's, others still are this machine's.
+        let ahead_s = self.clock.as_ref().map_or(0.0, |clock| clock.ahead_us / 1e6);
+        unix_s + ahead_s - start.as_secs_f64()
     }
 
     /// Returns the run of an experiment, as failed if every reply was an error, since nothing was measured.

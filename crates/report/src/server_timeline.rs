@@ -1,7 +1,5 @@
 //! Samples of each server over time (`--sample`): its resource use and activity since the previous sample.
 
-use std::time::UNIX_EPOCH;
-
 use host::ServerSample;
 
 use crate::Run;
@@ -56,7 +54,7 @@ fn point(run: &Run, old: &ServerSample, new: &ServerSample) -> ServerPoint {
     let grown = |old: Option<u64>, new: Option<u64>| Some(new?.saturating_sub(old?));
     let rate = |old, new| per_s(grown(old, new).map(|n| n as f64));
     ServerPoint {
-        t_s: from_start_s(run, new),
+        t_s: run.since_start_s(new.unix_s),
         cores: per_s(seconds(old.cpu_process_s, new.cpu_process_s)),
         main_cores: per_s(seconds(old.cpu_main_s, new.cpu_main_s)),
         memory_bytes: new.memory_bytes,
@@ -72,16 +70,9 @@ fn point(run: &Run, old: &ServerSample, new: &ServerSample) -> ServerPoint {
     }
 }
 
-fn from_start_s(run: &Run, sample: &ServerSample) -> f64 {
-    let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Where times of the run are the server's, those of samples still are this machine's.
-    let ahead_s = run.clock.as_ref().map_or(0.0, |clock| clock.ahead_us / 1e6);
-    sample.unix_s + ahead_s - start.as_secs_f64()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use host::ServerUse;
 

@@ -7,17 +7,11 @@ use measure::{CommandTally, Latency, SpanSums, Spans, Tally};
 use serde::{Serialize, Serializer};
 use workload::{DeliveryKind, Endpoint, Plan, TrackingMode};
 
-use crate::LatencyFigures;
-
 /// Parts of the response times of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanFigures {
-    /// Time from the arrival of a reply in this kernel until it was read.
-    pub read: LatencyFigures,
     /// Replies that the kernel stamped.
     pub stamped: u64,
-    /// Replies without a stamp.
-    pub unstamped: u64,
     /// Parts of the mean and of some percentiles, as far as there are replies.
     pub parts: Vec<SpanParts>,
     /// Reason why there are no stamps, if there are none.
@@ -93,9 +87,7 @@ impl SpanFigures {
             Some(SpanParts::new(of, ns as f64, &spans.near(ns)?))
         });
         Some(Self {
-            read: LatencyFigures::from_latency(&spans.read),
             stamped,
-            unstamped,
             parts: mean.into_iter().chain(parts).collect(),
             missing,
             of_messages: plan.has_receivers(),

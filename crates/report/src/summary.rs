@@ -7,12 +7,13 @@
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::{Pace, Stop};
 
-use crate::connects;
+use crate::metric::COLUMNS;
 use crate::quantity::time;
 use crate::{
     CommonSpan, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures,
-    OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
+    OperationFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
 };
+use crate::{connects, figures};
 
 /// The figures of one run.
 #[derive(Debug)]
@@ -42,8 +43,9 @@ pub struct Summary<'r> {
     pub first_byte: Option<LatencyFigures>,
     /// Figures of TLS, if it was used.
     pub tls: Option<TlsFigures>,
-    /// Requests per second in each interval, for an open loop of at least one.
-    pub rates: Option<RateFigures>,
+    /// Requests per second in each interval, for an open loop of at least one: mean, least, percentiles, and
+    /// greatest, as of a latency.
+    pub rates: Option<[f64; COLUMNS.len()]>,
     /// Hits and misses of commands that look up keys.
     pub lookups: Lookups,
     /// Figures of the schedule of an open loop.
@@ -74,14 +76,18 @@ impl<'r> Summary<'r> {
         let requests = measurement.counted();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
-        let response = run.between_clocks(&response_times);
+        let known = |latency: &Latency| {
+            let (bound_ns, precision) = (run.clock_bound_ns(), plan.recording.precision);
+            LatencyFigures::from_latency(latency).known_to_within(bound_ns, precision)
+        };
+        let response = known(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
         Self {
             run,
             deadline: DeadlineFigures::new(plan, measurement),
             spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map_or_else(Vec::new, connects::stages),
-            deliveries: DeliveryFigures::from_run(run),
+            deliveries: DeliveryFigures::new(plan, measurement, run.clock_bound_ns()),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
@@ -90,7 +96,7 @@ impl<'r> Summary<'r> {
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
             together: CommonSpan::from_measurement(measurement),
             response,
-            service: if open { run.between_clocks(&total.service()) } else { response },
+            service: if open { known(&total.service()) } else { response },
             first_byte: plan
                 .recording
                 .first_byte
@@ -98,11 +104,7 @@ impl<'r> Summary<'r> {
             tls: (plan.target.tls.as_ref()).map(|tls| {
                 TlsFigures::new(tls, plan.load.concurrency.keep_alive, &total.connections.tls)
             }),
-            rates: if open {
-                RateFigures::new(&measurement.timeline, measurement.elapsed_ns)
-            } else {
-                None
-            },
+            rates: figures::rates(&measurement.timeline, measurement.elapsed_ns).filter(|_| open),
             lookups: Lookups::sum(&Lookups::of_commands(plan, total)),
             schedule: ScheduleFigures::new(plan, measurement),
             delayed: measurement
@@ -228,18 +230,6 @@ impl<'r> Summary<'r> {
         (misses > 0.0).then(|| hits * 100.0 / (hits + misses))
     }
 
-    /// Share of reads that hit, in percent, by the servers' own counts; `None` if nothing was read, or a
-    /// server does not report it.
-    pub fn hit_ratio_by_servers(&self) -> Option<f64> {
-        servers_hit_ratio(std::iter::once(self.run))
-    }
-
-    /// Returns the number of requests, or operations, in (this share of) the plan; `None` if it is limited by
-    /// time.
-    pub fn requests_planned(&self) -> Option<u64> {
-        self.run.plan.own_requests()
-    }
-
     /// The rate of (this share of) the plan, in requests per second; for a changing rate, its mean over the
     /// run. For clients that did not run at the same time, over their common span. `None` in a closed loop,
     /// and if there is no limit for a time.
@@ -276,12 +266,13 @@ impl<'r> Summary<'r> {
             },
             Ending::Failed(failure) => escape(&failure.text),
         };
-        let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));
+        let of = self.run.plan.own_requests().map_or(String::new(), |n| format!(" of {n}"));
         Some(format!("{reason}; {}{of} {}", self.counted(), self.counted_noun()))
     }
 }
 
-/// Returns the hit ratio of the servers over several runs, in per cent.
+/// Share of reads that hit over several runs, in percent, by the servers' own counts; `None` if nothing was
+/// read, or a server does not report it.
 pub(crate) fn servers_hit_ratio<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
     let (mut hits, mut reads) = (0.0, 0.0);
     for server in runs.flat_map(|run| &run.watched.servers) {
@@ -364,9 +355,10 @@ mod tests {
         let run = fixture::open_loop();
         let rates = Summary::from_run(&run).rates.unwrap();
         // Points 0, 1 and 3 are full, 2 was silent, 4 is cut short.
-        assert_eq!((rates.min_rps, rates.max_rps), (0.0, 2000.0 * 4.0));
-        assert_eq!(rates.p50_rps, 1900.0 * 4.0);
-        assert_eq!(rates.mean_rps, (2000.0 + 1900.0 + 1950.0) * 4.0 / 4.0);
+        let [mean, min, p50, .., max] = rates;
+        assert_eq!((min, max), (0.0, 2000.0 * 4.0));
+        assert_eq!(p50, 1900.0 * 4.0);
+        assert_eq!(mean, (2000.0 + 1900.0 + 1950.0) * 4.0 / 4.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Follows from the bytes of all replies if every one of them is a framed value.
 
-use measure::{CommandTally, Measurement};
+use measure::{CommandTally, Measurement, NodeTally};
 use workload::{CommandSpec, Plan, ProtocolKind};
 
 /// Commands that are answered by one value or a null.
@@ -24,7 +24,7 @@ pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     if total.errors.total() > 0 || connections.pushes > 0 {
         return None;
     }
-    let redirects: u64 = measurement.nodes.iter().map(|n| n.moved + n.asked + n.retried).sum();
+    let redirects: u64 = measurement.nodes.iter().map(NodeTally::redirects).sum();
     let elsewhere = redirects.checked_mul(REDIRECT_BYTES)?;
     if elsewhere as f64 > REDIRECTS_SHARE * connections.bytes_in as f64 {
         return None;

@@ -9,7 +9,10 @@ impl DeliveryFigures<'_> {
     /// Latency from sent to received of messages that met a waiting receiver, if there were any.
     pub(crate) fn wake_up(&self) -> Option<LatencyFigures> {
         let wake_up = &self.deliveries.waits.as_ref()?.wake_up;
-        (wake_up.count() > 0).then(|| self.run.between_clocks(wake_up))
+        let precision = self.plan.recording.precision;
+        (wake_up.count() > 0).then(|| {
+            LatencyFigures::from_latency(wake_up).known_to_within(self.clock_bound_ns, precision)
+        })
     }
 
     /// Lateness of timeouts without a message, if there were any.
@@ -95,7 +98,7 @@ mod tests {
         let lines = |received, waits: &Waits| {
             let counts = DeliveryCounts { received, ..DeliveryCounts::default() };
             let run = delivered(counts, 0, Some(waits.clone()));
-            DeliveryFigures::from_run(&run).unwrap().wait_lines()
+            DeliveryFigures::new(&run.plan, &run.measurement, None).unwrap().wait_lines()
         };
         let mut waits = Waits::new(3);
         assert!(lines(0, &waits).is_empty());

@@ -23,8 +23,8 @@ pub fn wall_clock_rfc3339(start: SystemTime, after_ns: u64) -> String {
     humantime::format_rfc3339_millis(moment(start, after_ns)).to_string()
 }
 
-/// Clamps times that no calendar has, from a broken clock or a hand-written file.
-fn moment(start: SystemTime, after_ns: u64) -> SystemTime {
+/// A moment of a run. Times that no calendar has, from a broken clock or a hand-written file, are clamped.
+pub(crate) fn moment(start: SystemTime, after_ns: u64) -> SystemTime {
     let since = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since = since.saturating_add(Duration::from_nanos(after_ns));
     SystemTime::UNIX_EPOCH + since.min(Duration::from_secs(YEAR_9999_S))

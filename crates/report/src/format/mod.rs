@@ -195,20 +195,14 @@ fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary) + &deliveries::trouble(summary)
 }
 
-/// Writes the limit and the warnings of the run, if wanted.
+/// Writes the limit and the warnings of the run, one line each, if wanted.
 fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if wanted {
-        verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
-    } else {
-        Ok(())
+    if !wanted {
+        return Ok(());
     }
-}
-
-/// Returns the limit and the warnings of the run, one line each, safe for a terminal.
-fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
-    let limited = escape(summary.run.verdict.line());
-    let warnings = summary.run.warnings.iter().map(|it| format!("warning: {}", escape(&it.text)));
-    std::iter::once(limited).chain(warnings)
+    writeln!(out, "  {}", escape(summary.run.verdict.line()))?;
+    let mut warnings = summary.run.warnings.iter();
+    warnings.try_for_each(|warning| writeln!(out, "  warning: {}", escape(&warning.text)))
 }
 
 /// The blank line that ends a suite.

@@ -99,7 +99,8 @@ impl Format for RedisCsv {
         for operation in &summary.operations {
             let name = format!("{}: {}{cut}", summary.title, operation.name);
             let latency = self.latency(&operation.response);
-            let [hits, misses] = [operation.hits, operation.misses].map(|count| count.to_string());
+            let [hits, misses] =
+                [operation.hits, operation.tally.missed].map(|count| count.to_string());
             // Times to the first byte are of requests of any operation, and CPU time is of all.
             let own = [hits, misses, String::new(), String::new()];
             self.row(&name, operation.rate_per_s, latency, <_>::default(), own, out)?;

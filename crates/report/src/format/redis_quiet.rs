@@ -85,11 +85,11 @@ impl Format for RedisQuiet {
             if operation.response.count > 0 {
                 write!(out, ", p50={} msec", msec_at_most(operation.response.p50_ns))?;
             }
-            if operation.misses > 0 {
-                let lookups = Lookups { hits: operation.hits, misses: operation.misses };
+            if operation.tally.missed > 0 {
+                let lookups = Lookups { hits: operation.hits, misses: operation.tally.missed };
                 write!(out, ", {}", lookups.in_words())?;
             }
-            write_errors(operation.errors, out)?;
+            write_errors(operation.tally.failed, out)?;
             writeln!(out)?;
         }
         Ok(())

@@ -129,9 +129,7 @@ fn write_rates(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     };
     writeln!(out, "  RPS distribution (reqs/sec):")?;
-    let columns =
-        [rates.mean_rps, rates.min_rps, rates.p50_rps, rates.p95_rps, rates.p99_rps, rates.max_rps];
-    write_columns(&columns.map(|rate| format!("{rate:.3}")), out)
+    write_columns(&rates.map(|rate| format!("{rate:.3}")), out)
 }
 
 fn write_distributions(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {

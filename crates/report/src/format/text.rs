@@ -17,6 +17,7 @@ use crate::document::{Block, Table};
 use crate::groups::by_key;
 use crate::metric::{COLUMNS, OPEN_COLUMNS};
 use crate::quantity::{fitted, msec_at_most};
+use crate::summary::servers_hit_ratio;
 use crate::{
     CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Metric, OperationFigures,
     Repeats, Summary, connections, escape, grouped, resting, topics,
@@ -53,7 +54,8 @@ impl Format for Text {
         if let Some(text) = summary.hits_and_misses() {
             writeln!(out, "  {text}")?;
         }
-        if let Some((ours, theirs)) = summary.hit_ratio().zip(summary.hit_ratio_by_servers()) {
+        let theirs = servers_hit_ratio(std::iter::once(summary.run));
+        if let Some((ours, theirs)) = summary.hit_ratio().zip(theirs) {
             writeln!(out, "  hit ratio: {ours:.2} %, {theirs:.2} % as counted by the server")?;
         }
         write_keys(summary, out)?;
@@ -288,12 +290,10 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(handshake) = super::handshake(summary) {
         latency("TLS handshake (ms)", handshake);
     }
-    if let Some(of) = summary.rates {
-        let [mean, min] = [of.mean_rps, of.min_rps].map(|rate| format!("{rate:.0}"));
-        let [p50, p95, p99] = [of.p50_rps, of.p95_rps, of.p99_rps].map(|rate| format!("{rate:.0}"));
+    if let Some(rates) = summary.rates {
+        let [mean, min, p50, p95, p99, max] = rates.map(|rate| format!("{rate:.0}"));
         let label = format!("rate ({}/s)", summary.counted_noun());
         // Of so few intervals there is no p99.9.
-        let max = format!("{:.0}", of.max_rps);
         table.row([label, mean, min, p50, p95, p99, "-".to_owned(), max]);
     }
     super::write_blocks(&[Block::Table(table)], out)?;
@@ -348,8 +348,9 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     let tables = [operations.only(&of_operations), topics::commands(&commands).only(&of_commands)];
     let tables = tables.into_iter().filter(|table| !table.rows.is_empty()).map(Block::Table);
     super::write_blocks(&tables.collect::<Vec<_>>(), out)?;
-    for operation in summary.operations.iter().filter(|operation| operation.errors > 0) {
-        let OperationFigures { name, errors, count, .. } = operation;
+    for operation in summary.operations.iter().filter(|operation| operation.tally.failed > 0) {
+        let OperationFigures { name, count, .. } = operation;
+        let errors = operation.tally.failed;
         writeln!(out, "  {name}: {errors} of {count} with an error")?;
     }
     let operations = summary.operations.iter().map(|operation| operation.response.count);

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use workload::Plan;
 
+use crate::groups::unique;
 use crate::repeats::counted;
 use crate::{Run, Summary};
 pub use error::RecordError;
@@ -294,12 +295,8 @@ fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
 
 impl Client {
     fn from_tests(version: &str, tests: &[TestFigures]) -> Self {
-        let mut engines: Vec<&str> = Vec::new();
         let mut workers: Vec<WorkerUse> = Vec::new();
         for test in tests {
-            if !engines.contains(&test.engine.as_str()) {
-                engines.push(&test.engine);
-            }
             workers.resize(workers.len().max(test.workers.len()), WorkerUse::default());
             for (sum, used) in workers.iter_mut().zip(&test.workers) {
                 sum.cpu_ns = sum.cpu_ns.saturating_add(used.cpu_ns);
@@ -308,7 +305,7 @@ impl Client {
         }
         Self {
             version: version.to_owned(),
-            engine: engines.join(", "),
+            engine: unique(tests.iter().map(|test| &*test.engine)).join(", "),
             workers: workers.iter().map(BusyWorker::new).collect(),
         }
     }

@@ -2,8 +2,6 @@
 //!
 //! Derived data, such as names and percentiles, is written for readers and never read.
 
-use std::time::{Duration, SystemTime};
-
 use host::ServerFacts;
 use measure::{
     Absence, CommandTally, ConnectionTally, DeadlineTally, Deliveries, Ending, ErrorCounts,
@@ -15,6 +13,7 @@ use workload::Plan;
 
 use super::error::RecordError;
 use crate::slo::{Slo, SloResult};
+use crate::wall_clock::moment;
 use crate::{
     Clients, Clock, CpuFigures, DeadlineFigures, Lookups, Mark, OperationFigures, Probe, Repeat,
     Run, SpanParts, Summary, Verdict, Warning, WorstMoments,
@@ -237,7 +236,7 @@ impl<'r> WrittenTest<'r> {
             verdict: &run.verdict,
             warnings: &run.warnings,
             watched: &run.watched,
-            started_at: rfc3339(measured.started_at),
+            started_at: humantime::format_rfc3339_nanos(moment(measured.started_at, 0)).to_string(),
             ending: &measured.ending,
             client: WrittenClient {
                 engine: &measured.engine,
@@ -402,11 +401,4 @@ fn timeline(interval_ns: u64, points: Vec<Point>) -> Result<Timeline, RecordErro
     let histograms = points.iter().filter_map(|point| point.response.as_ref());
     histograms.map(|response| response.decode()).try_for_each(|decoded| decoded.map(|_| ()))?;
     Ok(Timeline::from_points(interval_ns, points))
-}
-
-/// Clamps years that RFC 3339 has no digits for, which come from a broken clock.
-fn rfc3339(time: SystemTime) -> String {
-    const YEAR_9999_S: u64 = 253_402_300_799;
-    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_9999_S);
-    humantime::format_rfc3339_nanos(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
 }

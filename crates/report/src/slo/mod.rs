@@ -142,7 +142,7 @@ impl Measure {
     /// A value for people, such as `1.31 ms`.
     pub fn describe(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
-        format!("{number} {}", if unit == "us" { "µs" } else { unit })
+        format!("{number} {}", shown(unit))
     }
 
     fn in_unit(self, value: f64) -> (String, &'static str) {
@@ -171,8 +171,7 @@ impl Clause {
     /// Returns the clause for people, such as `p99 < 2 ms`.
     pub fn name(&self) -> String {
         let (number, unit) = self.measure.exact(self.below);
-        let unit = if unit == "us" { "µs" } else { unit };
-        format!("{} {} {number} {unit}", self.measure, self.sign())
+        format!("{} {} {number} {}", self.measure, self.sign(), shown(unit))
     }
 
     /// A measured value for people, in the unit of its target: `0.97 ms` beside `2 ms`, unless that unit
@@ -183,7 +182,7 @@ impl Clause {
         if !self.measure.is_latency() || is_awkward {
             return self.measure.describe(value);
         }
-        format!("{} {}", trimmed(value / size), if unit == "us" { "µs" } else { unit })
+        format!("{} {}", trimmed(value / size), shown(unit))
     }
 }
 
@@ -211,6 +210,11 @@ impl std::fmt::Display for Clause {
 fn time(ns: f64) -> (String, &'static str) {
     let (size, unit) = unit_of(ns);
     (trimmed(ns / size), unit)
+}
+
+/// The unit as it is shown, which is typed without a Greek letter.
+fn shown(unit: &str) -> &str {
+    if unit == "us" { "µs" } else { unit }
 }
 
 /// A suitable unit for a time in nanoseconds, with its length.

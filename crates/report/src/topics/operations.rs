@@ -14,7 +14,7 @@ pub fn operations(summary: &Summary<'_>) -> Table {
         let share = format!("{:.1} %", 100.0 * operation.count as f64 / all);
         let mut row = vec![operation.name.clone(), share];
         row.extend([grouped(operation.count as f64), grouped(operation.rate_per_s)]);
-        let counts = [operation.hits, operation.misses, operation.errors];
+        let counts = [operation.hits, operation.tally.missed, operation.tally.failed];
         row.extend(counts.map(|count| grouped(count as f64)));
         row.extend(latency_cells(&operation.response));
         row.extend([operation.bytes_out, operation.bytes_in].map(|n| grouped(n as f64)));

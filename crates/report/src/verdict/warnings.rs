@@ -5,7 +5,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use host::{JournalKind, ServerUse, WatchRecord};
-use measure::{Ending, Measurement};
+use measure::{Ending, Measurement, NodeTally};
 use workload::quantity::noun;
 use workload::{Arg, CommandSpec, Plan};
 
@@ -255,8 +255,8 @@ pub(super) fn others(
     let mut sent =
         gone.into_iter().fold(deliveries::answered(plan, measurement), u64::saturating_add);
     // A node counts the commands that it redirected, too.
-    let redirects = measurement.nodes.iter().map(|node| node.moved + node.asked + node.retried);
-    sent += redirects.sum::<u64>() * ours.len() as u64;
+    let redirects: u64 = measurement.nodes.iter().map(NodeTally::redirects).sum();
+    sent += redirects * ours.len() as u64;
     if measurement.ending != Ending::Complete {
         // Requests in flight at the end were executed, but not counted here.
         let concurrency = &plan.load.concurrency;

@@ -2,7 +2,6 @@
 //! programs.
 
 use host::BusyPart;
-use workload::quantity::noun;
 
 use super::advice::advice;
 use super::causes::waited;
@@ -13,7 +12,7 @@ use super::wait_causes::Causes;
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
 use crate::outages::only_waited;
-use crate::quantity::{grouped, percent, time};
+use crate::quantity::{grouped, many, percent, time};
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
@@ -143,13 +142,13 @@ fn heaped_up(evidence: &Evidence) -> String {
 fn errors(evidence: &Evidence) -> String {
     let asked = evidence.asked();
     if evidence.broken_off {
-        return format!("an error ended the test after {}", requests(evidence.requests));
+        return format!("an error ended the test after {}", many(evidence.requests, "request"));
     }
     if asked == 1 {
         return format!("the only request {}", how_it_failed(evidence));
     }
     let share = percent(evidence.failed as f64 / asked as f64);
-    format!("{share} of {} {}", requests(asked), how_it_failed(evidence))
+    format!("{share} of {} {}", many(asked, "request"), how_it_failed(evidence))
 }
 
 fn absence(evidence: &Evidence) -> String {
@@ -216,12 +215,12 @@ fn outage(evidence: &Evidence) -> String {
     let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
     let span_s = evidence.span_s.max(*total_s);
     let cost = match (failed, evidence.unanswered) {
-        (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
+        (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", many(waiting, "request")),
         (0, _) => only_waited(evidence.of_messages).to_owned(),
         (n, _) if all_s.is_some() && node.is_some() => {
-            format!("{} failed on all servers together", requests(*n))
+            format!("{} failed on all servers together", many(*n, "request"))
         }
-        (n, _) => format!("{} failed during it", requests(*n)),
+        (n, _) => format!("{} failed during it", many(*n, "request")),
     };
     let all = match (all_s, node) {
         (Some(all_s), Some(_)) => format!(", and on no server for the last {all_s:.2} s"),
@@ -402,11 +401,6 @@ pub(crate) fn rate(per_s: f64) -> String {
     // As many places as tell it from zero.
     let places = if per_s < 0.1 { (1.0 - per_s.log10().floor()).min(9.0) as usize } else { 2 };
     format!("{per_s:.places$}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A number of requests.
-pub(crate) fn requests(number: u64) -> String {
-    format!("{} {}", grouped(number as f64), noun(number, "request"))
 }
 
 fn megabytes(bytes: f64) -> String {

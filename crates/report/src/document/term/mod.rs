@@ -123,32 +123,6 @@ pub fn bold(text: &str, colour: bool) -> String {
     painted(text, BOLD, colour)
 }
 
-/// Horizontal bars, one line each: the name, a bar with the length of its value, and the value as `shown`.
-/// Lines have at most `width` columns, unless names and values alone need more.
-pub fn bars<'b>(
-    rows: impl IntoIterator<Item = (&'b str, f64, String)>,
-    width: usize,
-    colour: bool,
-) -> String {
-    let rows: Vec<(String, f64, String)> =
-        rows.into_iter().map(|(name, value, shown)| (escape(name), value, escape(shown))).collect();
-    let length = |text: &str| text.chars().count();
-    let names = rows.iter().map(|r| length(&r.0)).max().unwrap_or(0);
-    let values = rows.iter().map(|r| length(&r.2)).max().unwrap_or(0);
-    let room = width.saturating_sub(names + values + 4).max(8);
-    let most = rows.iter().map(|r| r.1).filter(|v| v.is_finite()).fold(0.0, f64::max);
-    let mut text = String::new();
-    for (name, value, shown) in &rows {
-        let pad = " ".repeat(names - length(name));
-        let bar = bar(if most > 0.0 { value / most } else { 0.0 }, room);
-        let gap = " ".repeat(room - length(&bar));
-        let right = " ".repeat(values - length(shown));
-        text +=
-            &format!("{name}{pad}  {}{gap}  {right}{shown}\n", painted(&bar, SERIES[0], colour));
-    }
-    text
-}
-
 /// A bar of eighths of a block.
 pub(crate) fn bar(share: f64, room: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -171,25 +145,33 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     }
 }
 
+/// Horizontal bars, one line each: the name, a bar with the length of its value, and the value. Lines have at
+/// most `width` columns, unless names and values alone need more.
 fn bar_chart(chart: &Chart, categories: &[String], width: usize, colour: bool) -> String {
-    let named = |n: f64| categories.get(n as usize).cloned().unwrap_or_default();
-    let rows: Vec<(String, f64, String)> = chart
-        .series
-        .iter()
-        .flat_map(|series| {
-            series.points.iter().filter(|p| chart.shows(p)).map(move |p| (series, p))
+    let several = chart.series.len() > 1;
+    let rows = chart.series.iter().flat_map(|series| {
+        series.points.iter().filter(|point| chart.shows(point)).map(move |point| {
+            let name = categories.get(point.x as usize).map_or("", String::as_str);
+            let name = if several { format!("{name} {}", series.name) } else { name.to_owned() };
+            (escape(name), point.y, escape(chart.y.unit.show(point.y)))
         })
-        .map(|(series, p)| {
-            let name = if chart.series.len() > 1 {
-                format!("{} {}", named(p.x), series.name)
-            } else {
-                named(p.x)
-            };
-            (name, p.y, chart.y.unit.show(p.y))
-        })
-        .collect();
-    let rows = rows.iter().map(|(name, y, shown)| (name.as_str(), *y, shown.clone()));
-    format!("{}\n{}", escape(&chart.title), bars(rows, width, colour))
+    });
+    let rows: Vec<(String, f64, String)> = rows.collect();
+    let length = |text: &str| text.chars().count();
+    let names = rows.iter().map(|r| length(&r.0)).max().unwrap_or(0);
+    let values = rows.iter().map(|r| length(&r.2)).max().unwrap_or(0);
+    let room = width.saturating_sub(names + values + 4).max(8);
+    let most = rows.iter().map(|r| r.1).filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let mut text = format!("{}\n", escape(&chart.title));
+    for (name, value, shown) in &rows {
+        let pad = " ".repeat(names - length(name));
+        let bar = bar(if most > 0.0 { value / most } else { 0.0 }, room);
+        let gap = " ".repeat(room - length(&bar));
+        let right = " ".repeat(values - length(shown));
+        text +=
+            &format!("{name}{pad}  {}{gap}  {right}{shown}\n", painted(&bar, SERIES[0], colour));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -222,15 +204,16 @@ mod tests {
 
     #[test]
     fn bars_are_as_long_as_their_values() {
-        let text = bars(
-            [("a", 100.0, "100".into()), ("bb", 50.0, "50".into()), ("c", 0.0, "0".into())],
-            25,
-            false,
-        );
-        let blocks: Vec<usize> = text.lines().map(|l| l.matches('█').count()).collect();
+        let bars = |values: &[f64]| {
+            let axis = Axis::linear("number", Unit::Plain);
+            let points = (0..).zip(values).map(|(at, value)| (f64::from(at), *value));
+            chart(&Chart::bars("Bars", ["a", "bb", "c"], axis).with("", points), 25, false)
+        };
+        let text = bars(&[100.0, 50.0, 0.0]);
+        let blocks: Vec<usize> = text.lines().skip(1).map(|l| l.matches('█').count()).collect();
         assert_eq!(blocks, [16, 8, 0]);
-        assert!(text.lines().all(|l| l.chars().count() == 25), "{text}");
-        assert!(bars([], 20, true).is_empty());
+        assert!(text.lines().skip(1).all(|l| l.chars().count() == 25), "{text}");
+        assert_eq!(bars(&[]), "Bars\n");
     }
 
     #[test]
