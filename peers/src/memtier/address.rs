@@ -42,8 +42,8 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     });
     let given_options: Vec<String> = given_options.collect();
     if options.cluster && uri.db.is_some_and(|db| db > 0) {
-        let why = check_error("database selection not supported in cluster mode.");
-        return Err(why.behind(&given_options));
+        let why = "error: database selection not supported in cluster mode.".to_owned();
+        return Err(Fault::Check([given_options, vec![why]].concat().join("\n")));
     }
     options.host = uri.host.or(options.host.take());
     options.port = uri.port.or(options.port);
@@ -65,33 +65,24 @@ fn uri(text: &str) -> Result<Uri, &'static str> {
         (_, Some(rest)) => (true, rest),
         _ => return Err("unsupported URI scheme, which must be redis:// or rediss://"),
     };
-    let (login, rest) = match rest.split_once('@') {
-        Some((login, rest)) => (Some(login), rest),
-        None => (None, rest),
-    };
-    let (user, password) = match login.map(|login| login.split_once(':')) {
+    let (login, rest) =
+        rest.split_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
+    let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
         None => (None, None),
-        Some(Some((user, password))) => (Some(user.to_owned()), Some(password.to_owned())),
-        Some(None) => (None, login.map(str::to_owned)),
+        Some(Ok((user, password))) => (Some(user.to_owned()), Some(password.to_owned())),
+        Some(Err(password)) => (None, Some(password.to_owned())),
     };
-    let (address, db) = match rest.split_once('/') {
-        Some((address, "")) => (address, None),
-        Some((address, db)) => (address, Some(db.parse().map_err(|_| "invalid database number")?)),
-        None => (rest, None),
-    };
+    let (address, db) = rest.split_once('/').unwrap_or((rest, ""));
+    let db = Some(db).filter(|db| !db.is_empty());
+    let db = db.map(|db| db.parse().map_err(|_| "invalid database number")).transpose()?;
     // An address in brackets has colons of its own.
     let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, None),
         Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or(BAD_PORT)?)),
-        None => match address.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (address, None),
-        },
+        None => address.split_once(':').map_or((address, None), |(host, port)| (host, Some(port))),
     };
-    let port = match port {
-        Some(port) => Some(port.parse().ok().filter(|port| *port > 0).ok_or(BAD_PORT)?),
-        None => None,
-    };
+    let port = port.map(|port| port.parse().ok().filter(|port| *port > 0).ok_or(BAD_PORT));
+    let port = port.transpose()?;
     let host = (!host.is_empty()).then(|| host.to_owned());
     Ok(Uri { tls, user, password, host, port, db })
 }

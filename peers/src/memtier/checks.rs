@@ -12,9 +12,10 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_protocol(options)?;
     of_length(options, order)?;
     of_steps(options)?;
-    let jitter = "thread-conn-start-min-jitter-micros must not be above \
-                  thread-conn-start-max-jitter-micros.";
-    refuse(check_error, &[(options.min_jitter > options.max_jitter, jitter)])?;
+    let jitter = check_error(
+        "thread-conn-start-min-jitter-micros must not be above thread-conn-start-max-jitter-micros.",
+    );
+    refuse(options.min_jitter > options.max_jitter, jitter)?;
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
@@ -25,47 +26,47 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_prometheus(options)?;
     of_connections(options)?;
     let tcp = given("server") || given("host") || given("port");
-    let both = "UNIX domain socket and TCP cannot be used together.";
-    refuse(check_error, &[(options.unix_socket.is_some() && tcp, both)])
+    let both = check_error("UNIX domain socket and TCP cannot be used together.");
+    refuse(options.unix_socket.is_some() && tcp, both)
 }
 
-/// Refuses the first of these that is given.
-fn refuse(fault: fn(&'static str) -> Fault, faults: &[(bool, &'static str)]) -> Result<(), Fault> {
-    let given = faults.iter().find(|(given, _)| *given);
-    given.map_or(Ok(()), |(_, why)| Err(fault(why)))
+fn refuse(is_fault: bool, fault: Fault) -> Result<(), Fault> {
+    if is_fault { Err(fault) } else { Ok(()) }
+}
+
+/// Returns the name of the first of these options that was given.
+fn first<'n>(options: &[(bool, &'n str)]) -> Option<&'n str> {
+    options.iter().find(|(given, _)| *given).map(|(_, name)| *name)
 }
 
 fn of_protocol(options: &Options) -> Result<(), Fault> {
-    let memcache = options.protocol_kind().is_memcache();
-    let of_redis = options.cluster || options.wait_ratio.is_some() || !options.commands.is_empty();
-    let login = options.authenticate.as_ref();
-    let faults = [
-        (options.select_db.is_some(), "select-db can only be used with redis protocol."),
-        (options.no_touch, "client-no-touch can only be used with redis protocol."),
-        (options.data_offset > 0, "data-offset can only be used with redis protocol."),
-        (of_redis, "cluster-mode, wait-ratio and command can only be used with redis protocol."),
-        (
-            options.protocol == "memcache_text" && login.is_some(),
-            "authenticate can only be used with redis or memcache_binary.",
-        ),
-        (
-            options.protocol == "memcache_binary"
-                && login.is_some_and(|login| !login.contains(':')),
-            "binary_memcache credentials must be in the form of USER:PASSWORD.",
-        ),
+    if !options.protocol_kind().is_memcache() {
+        return Ok(());
+    }
+    let others = options.cluster || options.wait_ratio.is_some() || !options.commands.is_empty();
+    let of_redis = [
+        (options.select_db.is_some(), "select-db"),
+        (options.no_touch, "client-no-touch"),
+        (options.data_offset > 0, "data-offset"),
+        (others, "cluster-mode, wait-ratio and command"),
     ];
-    refuse(usage_error, if memcache { &faults } else { &[] })
+    if let Some(names) = first(&of_redis) {
+        return Err(usage_error(format!("{names} can only be used with redis protocol.")));
+    }
+    let login = options.authenticate.as_ref();
+    let text = usage_error("authenticate can only be used with redis or memcache_binary.");
+    refuse(options.protocol == "memcache_text" && login.is_some(), text)?;
+    let binary = usage_error("binary_memcache credentials must be in the form of USER:PASSWORD.");
+    let is_whole = login.is_none_or(|login| login.contains(':'));
+    refuse(options.protocol == "memcache_binary" && !is_whole, binary)
 }
 
 fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
     let at = |name| order.iter().position(|given| *given == name);
-    if let (Some(time), Some(requests)) = (at("test-time"), at("requests")) {
-        // In this order both are taken there, and whichever ends first counts.
-        let both = options.requests == Some(Requests::AllKeys) && time < requests;
-        let exclusive = "--test-time and --requests are mutually exclusive.";
-        return refuse(usage_error, &[(!both, exclusive)]);
-    }
-    Ok(())
+    let Some((time, requests)) = at("test-time").zip(at("requests")) else { return Ok(()) };
+    // In this order both are taken there, and whichever ends first counts.
+    let both = options.requests == Some(Requests::AllKeys) && time < requests;
+    refuse(!both, usage_error("--test-time and --requests are mutually exclusive."))
 }
 
 fn of_steps(options: &Options) -> Result<(), Fault> {
@@ -74,71 +75,51 @@ fn of_steps(options: &Options) -> Result<(), Fault> {
     if given == [false; 3] {
         return Ok(());
     }
+    let together = "clients-start, clients-step and step-duration must be given together.";
+    refuse(given != [true; 3], check_error(together))?;
     let other_end = options.test_time.is_none() || options.requests.is_some();
-    let faults = [
-        (
-            given != [true; 3],
-            "clients-start, clients-step and step-duration must be given together.",
-        ),
-        (other_end, "clients-start needs --test-time, and no --requests."),
-        (options.clients_start >= Some(options.clients), "clients-start must be below --clients."),
-        (
-            options.cluster && !options.has_clients(),
-            "--clients-start with --replica-clients is not carried out by keystorm: connections are \
-             shared out by node there.",
-        ),
-    ];
-    refuse(check_error, &faults)
+    refuse(other_end, check_error("clients-start needs --test-time, and no --requests."))?;
+    let all = options.clients_start >= Some(options.clients);
+    refuse(all, check_error("clients-start must be below --clients."))?;
+    let shared = "--clients-start with --replica-clients is not carried out by keystorm: connections \
+                  are shared out by node there.";
+    refuse(options.cluster && !options.has_clients(), check_error(shared))
 }
 
 fn of_keys(options: &Options) -> Result<(), Fault> {
     let (least, most) = (options.key_minimum, options.key_maximum);
+    refuse(most < least, usage_error("key-maximum must be at least key-minimum."))?;
     let gaussian = options.patterns().contains(&Pattern::Gaussian)
         || options.commands.iter().any(|command| command.pattern == Pattern::Gaussian);
+    let one = usage_error("key-pattern=G requires a key-maximum above key-minimum.");
+    refuse(gaussian && most <= least, one)?;
     let shaped = options.key_stddev.is_some() || options.key_median.is_some();
+    let shape = "key-stddev and key-median are only allowed together with key-pattern set to G.";
+    refuse(shaped && !gaussian, usage_error(shape))?;
     let bounds = least as f64..=most as f64;
     let beyond = options.key_median.is_some_and(|median| !bounds.contains(&median));
-    let faults = [
-        (most < least, "key-maximum must be at least key-minimum."),
-        (gaussian && most <= least, "key-pattern=G requires a key-maximum above key-minimum."),
-        (
-            shaped && !gaussian,
-            "key-stddev and key-median are only allowed together with key-pattern set to G.",
-        ),
-        (beyond, "key-median must be between key-minimum and key-maximum."),
-    ];
-    refuse(usage_error, &faults)
+    refuse(beyond, usage_error("key-median must be between key-minimum and key-maximum."))
 }
 
 fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
     let ways = [options.data_size.is_some(), given("data-size-range"), given("data-size-list")];
     let several = ways.into_iter().filter(|given| *given).count() > 1;
+    let one = "data-size, data-size-list and data-size-range are mutually exclusive.";
+    refuse(several, usage_error(one))?;
     // R is what holds anyway.
     let by_key = options.size_by_key && !given("data-size-range");
-    let expires = |is: fn(u64, u64) -> bool| options.expiry_range.is_some_and(|(a, b)| is(a, b));
-    let faults = [
-        (several, "data-size, data-size-list and data-size-range are mutually exclusive."),
-        (by_key, "data-size-pattern S can only be used with data-size-range."),
-        (
-            options.data_offset > 0 && options.expiry_range.is_some(),
-            "data-offset cannot be used with expiry-range.",
-        ),
-        (options.data_offset >= 1 << 29, "data-offset is limited to 512 MB."),
-    ];
-    refuse(usage_error, &faults)?;
-    let faults = [
-        (
-            expires(|least, _| least == 0) && options.protocol != "memcache_text",
-            "--expiry-range from 0 is carried out by keystorm with memcache_text only: a time to \
-             live is a second at least; see docs/memtier.md",
-        ),
-        (
-            expires(|least, most| least != most) && options.protocol == "memcache_binary",
-            "--expiry-range is carried out by keystorm with memcache_binary only if both ends are \
-             equal, such as 10-10; see docs/memtier.md",
-        ),
-    ];
-    refuse(check_error, &faults)
+    let range = usage_error("data-size-pattern S can only be used with data-size-range.");
+    refuse(by_key, range)?;
+    let expires = options.data_offset > 0 && options.expiry_range.is_some();
+    refuse(expires, usage_error("data-offset cannot be used with expiry-range."))?;
+    refuse(options.data_offset >= 1 << 29, usage_error("data-offset is limited to 512 MB."))?;
+    let Some((least, most)) = options.expiry_range else { return Ok(()) };
+    let at_once = "--expiry-range from 0 is carried out by keystorm with memcache_text only: a time \
+                   to live is a second at least; see docs/memtier.md";
+    refuse(least == 0 && options.protocol != "memcache_text", check_error(at_once))?;
+    let drawn = "--expiry-range is carried out by keystorm with memcache_binary only if both ends \
+                 are equal, such as 10-10; see docs/memtier.md";
+    refuse(least != most && options.protocol == "memcache_binary", check_error(drawn))
 }
 
 fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
@@ -156,17 +137,12 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
         let keys = ["key-minimum", "key-maximum", "key-prefix"];
         refused(&keys, "can only be used with --data-import and --generate-keys")?;
     }
-    if options.no_expiry && options.expiry_range.is_some() {
-        return Err(check_error("--no-expiry and --expiry-range contradict each other."));
-    }
+    let both = check_error("--no-expiry and --expiry-range contradict each other.");
+    refuse(options.no_expiry && options.expiry_range.is_some(), both)?;
     // Unsupported options.
     let refused = |names: &[&str], why: &str| {
-        refused(
-            names,
-            &format!(
-                "with --data-import is not carried out by keystorm: {why}; see docs/memtier.md"
-            ),
-        )
+        let with = "with --data-import is not carried out by keystorm";
+        refused(names, &format!("{with}: {why}; see docs/memtier.md"))
     };
     refused(&["command"], "its items are those of SET and GET")?;
     if !options.generate_keys {
@@ -178,32 +154,26 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
     let sequential = options.patterns()[0] == Pattern::Sequential;
     let unknown = "--data-verify with --generate-keys needs --key-pattern S:R, or another that \
                    begins with S: else nobody knows which item of the file a key was given last";
-    refuse(check_error, &[(options.data_verify && options.generate_keys && !sequential, unknown)])
+    let is_unknown = options.data_verify && options.generate_keys && !sequential;
+    refuse(is_unknown, check_error(unknown))
 }
 
 fn of_commands(options: &Options) -> Result<(), Fault> {
     if options.commands.is_empty() {
         return Ok(());
     }
-    let count =
-        options.commands.iter().filter(|command| command.pattern == Pattern::Parallel).count();
-    let faults = [
-        (options.ratio.is_some(), "when using arbitrary command, ratio is not allowed."),
-        (
-            options.key_pattern.is_some(),
-            "when using arbitrary command, key-pattern is given with command-key-pattern.",
-        ),
-        (
-            count > 0 && count < options.commands.len(),
-            "parallel key-pattern must be configured for all commands.",
-        ),
-        (options.multi_key_get > 0, "multi-key-get cannot be combined with --command."),
-    ];
-    refuse(usage_error, &faults)?;
-    let prefix = &options.key_prefix;
-    if options.cluster
-        && let Some(command) =
-            options.commands.iter().find(|command| !is_of_one_slot(&command.text, prefix))
+    let ratio = usage_error("when using arbitrary command, ratio is not allowed.");
+    refuse(options.ratio.is_some(), ratio)?;
+    let pattern = "when using arbitrary command, key-pattern is given with command-key-pattern.";
+    refuse(options.key_pattern.is_some(), usage_error(pattern))?;
+    let parallel = options.commands.iter().filter(|given| given.pattern == Pattern::Parallel);
+    let count = parallel.count();
+    let all = usage_error("parallel key-pattern must be configured for all commands.");
+    refuse(count > 0 && count < options.commands.len(), all)?;
+    let several = usage_error("multi-key-get cannot be combined with --command.");
+    refuse(options.multi_key_get > 0, several)?;
+    let mut commands = options.commands.iter().filter(|_| options.cluster);
+    if let Some(command) = commands.find(|given| !is_of_one_slot(&given.text, &options.key_prefix))
     {
         return Err(check_error(format!(
             "Cluster mode supports only a single key in a command, unless all have the same hash tag \
@@ -211,16 +181,15 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
             command.text
         )));
     }
-    let waits = "wait-ratio cannot be used with arbitrary commands.";
-    refuse(usage_error, &[(options.wait_ratio.is_some(), waits)])
+    let waits = usage_error("wait-ratio cannot be used with arbitrary commands.");
+    refuse(options.wait_ratio.is_some(), waits)
 }
 
 fn of_scans(options: &Options) -> Result<(), Fault> {
-    let walk = "scan-incremental-iteration";
     if !options.scan_walk {
         // 0 is what holds anyway.
         let alone = "scan-incremental-max-iterations needs --scan-incremental-iteration.";
-        return refuse(check_error, &[(options.scan_most.is_some(), alone)]);
+        return refuse(options.scan_most.is_some(), check_error(alone));
     }
     let contradicts = [
         (options.pipeline > 1, "a pipeline of 1"),
@@ -229,33 +198,32 @@ fn of_scans(options: &Options) -> Result<(), Fault> {
         (options.cluster, "one server, and no cluster (--cluster-mode)"),
         (options.monitor_input.is_some(), "a command of its own, and no --monitor-input"),
     ];
-    match contradicts.into_iter().find(|(given, _)| *given) {
-        Some((_, needs)) => Err(check_error(format!("{walk} needs {needs}."))),
-        None => Ok(()),
-    }
+    first(&contradicts).map_or(Ok(()), |needs| {
+        Err(check_error(format!("scan-incremental-iteration needs {needs}.")))
+    })
 }
 
 fn of_transactions(options: &Options) -> Result<(), Fault> {
-    if options.transaction && options.commands.is_empty() {
-        return Err(check_error("--transaction requires --command."));
-    }
+    let alone = options.transaction && options.commands.is_empty();
+    refuse(alone, check_error("--transaction requires --command."))?;
     if !options.is_in_one_piece() {
         return Ok(());
     }
-    let not = |why: &str| {
+    let not = [
+        (
+            options.retries(),
+            "with --retry-on-error, though others of its commands may have been carried out,",
+        ),
+        (
+            options.reconnect_interval > 0 || options.monitor_input.is_some(),
+            "with --reconnect-interval or --monitor-input",
+        ),
+    ];
+    first(&not).map_or(Ok(()), |why| {
         Err(check_error(format!(
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
-    };
-    if options.retries() {
-        return not(
-            "with --retry-on-error, though others of its commands may have been carried out,",
-        );
-    }
-    if options.reconnect_interval > 0 || options.monitor_input.is_some() {
-        return not("with --reconnect-interval or --monitor-input");
-    }
-    Ok(())
+    })
 }
 
 /// Refuses what belongs to a port that is not given.
@@ -265,12 +233,10 @@ fn of_prometheus(options: &Options) -> Result<(), Fault> {
         (!options.prometheus_labels.is_empty(), "run-label"),
         (options.prometheus_buckets.is_some(), "latency-buckets"),
     ];
-    match of_port.into_iter().find(|(given, _)| *given && options.prometheus_port.is_none()) {
-        Some((_, name)) => {
-            Err(usage_error(format!("--prometheus-{name} requires --prometheus-port.")))
-        }
-        None => Ok(()),
-    }
+    let alone = first(&of_port).filter(|_| options.prometheus_port.is_none());
+    alone.map_or(Ok(()), |name| {
+        Err(usage_error(format!("--prometheus-{name} requires --prometheus-port.")))
+    })
 }
 
 fn of_connections(options: &Options) -> Result<(), Fault> {
@@ -280,22 +246,17 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             (options.wait_ratio.is_some(), "wait-ratio"),
             (options.unix_socket.is_some(), "unix-socket"),
         ];
-        if let Some((_, name)) = refused.into_iter().find(|(given, _)| *given) {
+        if let Some(name) = first(&refused) {
             return Err(usage_error(format!("cluster mode does not support {name} option.")));
         }
-        if options.commands.is_empty() && options.select_db.is_some_and(|db| db > 0) {
-            return Err(check_error("a cluster has database 0 only."));
-        }
+        let other_db = options.commands.is_empty() && options.select_db.is_some_and(|db| db > 0);
+        refuse(other_db, check_error("a cluster has database 0 only."))?;
     }
     let several = options.multi_key_get > 0;
-    let faults = [
-        (
-            several && options.protocol == "memcache_binary",
-            "multi-key-get is only supported with Redis protocols and memcache_text.",
-        ),
-        (several && options.data_offset > 0, "multi-key-get cannot be used with data-offset."),
-    ];
-    refuse(usage_error, &faults)
+    let text = "multi-key-get is only supported with Redis protocols and memcache_text.";
+    refuse(several && options.protocol == "memcache_binary", usage_error(text))?;
+    let parts = usage_error("multi-key-get cannot be used with data-offset.");
+    refuse(several && options.data_offset > 0, parts)
 }
 
 #[cfg(test)]

@@ -25,17 +25,13 @@ pub(super) fn command(line: &str, prefix: &str, value: &str) -> Result<Words, Fa
             String::from_utf8_lossy(name)
         )));
     }
-    let mut command = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        if at == 0 && (find(word, KEY).is_some() || find(word, DATA).is_some()) {
-            return Err(usage_error(format!(
-                "--command {}: the first token must be a literal command name.",
-                String::from_utf8_lossy(word)
-            )));
-        }
-        command.push(argument(word, prefix, value)?);
+    if find(name, KEY).is_some() || find(name, DATA).is_some() {
+        return Err(usage_error(format!(
+            "--command {}: the first token must be a literal command name.",
+            String::from_utf8_lossy(name)
+        )));
     }
-    Ok(command)
+    words.iter().map(|word| argument(word, prefix, value)).collect()
 }
 
 /// Returns whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.

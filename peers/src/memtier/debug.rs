@@ -1,8 +1,6 @@
 //! `--debug`: the settings, the progress of each thread every second, and the errors. Single requests are not
 //! logged: that would cost more than the load itself.
 
-use std::fmt::Write as _;
-
 use measure::Measurement;
 use runner::Gauges;
 use workload::Plan;
@@ -18,18 +16,15 @@ pub(super) fn of_plan(plan: &Plan) -> String {
 /// Threads at the end of a second.
 pub(super) fn of_second(gauges: &[Gauges], elapsed_ns: u64) -> String {
     let seconds = elapsed_ns as f64 / 1e9;
-    let mut text = String::new();
-    for (thread, gauges) in gauges.iter().enumerate() {
+    let threads = gauges.iter().enumerate().map(|(thread, gauges)| {
         let Gauges { connections, in_flight, cpu_ns, .. } = gauges;
         let cpu = *cpu_ns as f64 / 1e9;
-        let written = writeln!(
-            text,
+        format!(
             "debug: {seconds:.1} s: thread {thread}: {connections} connections, {in_flight} requests in \
-             flight, {cpu:.3} s of CPU time so far"
-        );
-        debug_assert!(written.is_ok(), "memory takes every byte");
-    }
-    text
+             flight, {cpu:.3} s of CPU time so far\n"
+        )
+    });
+    threads.collect()
 }
 
 /// Connections and errors of a run that has ended.

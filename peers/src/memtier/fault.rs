@@ -30,15 +30,6 @@ impl From<UsageError> for Fault {
 }
 
 impl Fault {
-    /// Returns the fault with its text after these lines.
-    pub(super) fn behind(self, lines: &[String]) -> Self {
-        let after = |line| lines.iter().cloned().chain([line]).collect::<Vec<_>>().join("\n");
-        match self {
-            Self::Usage(line) => Self::Usage(after(line)),
-            Self::Check(line) => Self::Check(after(line)),
-        }
-    }
-
     /// The text, the stream it goes to, and the exit code.
     pub(super) fn describe(self) -> ToolMessage {
         match self {

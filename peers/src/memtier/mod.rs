@@ -78,14 +78,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         word.into_string().map_err(|word| check_error(format!("{word:?} is not UTF-8 text")))
     });
     let args = texts.collect::<Result<Vec<String>, Fault>>()?;
-    let read = words::read(&args, |name| match name {
-        "verdict" => Some(false),
-        _ => ks_options::takes_value(name),
-    });
+    let read = words::read(&args, ks_options::takes_value);
     let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;
     let mut options = Options::read(&read.given)?;
     if options.help {
-        return Ok(translation::say(option_list::usage(), 2));
+        return Ok(translation::say(option_list::USAGE.to_owned(), 2));
     }
     if options.version {
         return Ok(translation::say(version(), 0));
@@ -94,24 +91,24 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         let word = report::escape(word);
         format!("warning: '{word}' is not an option and has no effect")
     });
-    let overridden = unread.chain(address::apply_uri(&mut options)?);
+    let mut notes: Vec<String> = unread.collect();
+    notes.extend(address::apply_uri(&mut options)?);
     // Options that a URI replaces cause no conflict.
     let replaced: &[&str] = if options.uri.is_some() { &["host", "server", "port"] } else { &[] };
     let order = read.given.iter().map(|given| given.name);
     let order: Vec<&'static str> = order.filter(|name| !replaced.contains(name)).collect();
     checks::check(&options, &order)?;
-    let mut job = translation::job(&options, &read.ours)?;
+    let mut job = translation::job(&options, read)?;
     if options.print_plan {
         return translation::printed(&job);
     }
     if options.as_keystorm {
         return Ok(Intent::Say(in_own_words(&job, "memtier_benchmark")));
     }
-    let overridden = overridden
-        .chain(monitor::unused(&options))
-        .chain(reading::notes(&options))
-        .chain(exporter::notes(&options));
-    job.notes.splice(0..0, overridden);
+    notes.extend(monitor::unused(&options));
+    notes.extend(reading::notes(&options));
+    notes.extend(exporter::notes(&options));
+    job.notes.splice(0..0, notes);
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());
     }
@@ -124,12 +121,13 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
     let is_password = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword(_)))
     };
-    let stage = match () {
-        () if error.chain().any(is_password) => "authentication failed",
-        () if error.chain().any(|cause| cause.is::<host::ProbeError>()) => {
-            "the connection could not be set up"
-        }
-        () => return anyhow::Error::msg(why),
+    if !error.chain().any(|cause| cause.is::<host::ProbeError>()) {
+        return anyhow::Error::msg(why);
+    }
+    let stage = if error.chain().any(is_password) {
+        "authentication failed"
+    } else {
+        "the connection could not be set up"
     };
     let text = format!(
         "{why}. memtier_benchmark: aborting after the first try: {stage}. See \

@@ -9,19 +9,16 @@ pub(super) const VERSION: &str = "2.4.4";
 pub(super) struct OptionNames {
     pub(super) name: &'static str,
     pub(super) short: Option<char>,
-    takes: bool,
+    /// Set if it takes a value.
+    pub(super) takes: bool,
 }
 
 /// The help: every option in groups, its short name, long name and value before what it does.
-const USAGE: &str = include_str!("usage.txt");
+pub(super) const USAGE: &str = include_str!("usage.txt");
 /// Heading of keystorm's options that need no `ks-` prefix here; `--ks-verdict` and others do.
 const OURS: &str = "Of keystorm:";
 
 impl OptionNames {
-    pub(super) fn takes(self) -> bool {
-        self.takes
-    }
-
     /// Reads a line of the help; `None` for one that begins no option.
     fn from_line(line: &'static str) -> Option<Self> {
         let line = line.strip_prefix("  ")?;
@@ -56,11 +53,6 @@ pub(super) fn short_usage() -> String {
     format!(
         "{first}\nSee memtier_benchmark --help for the options (-h is --host), docs/memtier.md for what differs.\n"
     )
-}
-
-/// Every option, with its help.
-pub(super) fn usage() -> String {
-    USAGE.to_owned()
 }
 
 #[cfg(test)]

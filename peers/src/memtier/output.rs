@@ -241,10 +241,9 @@ impl RunReports {
     fn write_hdr_files(&self) -> io::Result<()> {
         let Some(prefix) = &self.of.options.hdr_file_prefix else { return Ok(()) };
         for (run, figures) in (1..).zip(&self.runs) {
-            for HdrFile { name, title, is_log, text } in hdr_files(figures, run) {
+            for HdrFile { name, title, text } in hdr_files(figures, run) {
                 let path = PathBuf::from(format!("{prefix}{name}"));
-                let format = if is_log { " in HistogramLogProcessor format" } else { "" };
-                say(format_args!("Writing {title}{format} to {}...", path.display()))?;
+                say(format_args!("Writing {title} to {}...", path.display()))?;
                 report_file::write(&path, text)?;
             }
         }
@@ -277,14 +276,10 @@ impl RunReports {
 }
 
 fn information(run: &RunFigures) -> Json {
-    let (key, number) = match (run.requests, run.seconds) {
-        (Some(requests), _) => ("Requests per client", requests),
-        (None, seconds) => ("Seconds", seconds.unwrap_or_default()),
-    };
     let mut entries = vec![
         ("Threads", u64::from(run.threads)),
         ("Connections per thread", u64::from(run.clients)),
-        (key, number),
+        run.length,
         ("Format version", 2),
     ];
     if run.cluster {

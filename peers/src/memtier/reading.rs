@@ -45,27 +45,21 @@ pub(super) fn check(options: &Options) -> Result<(), Fault> {
 
 /// Warnings about options that have no effect.
 pub(super) fn notes(options: &Options) -> Vec<String> {
-    let from_replicas = options.read_preference != PRIMARY;
+    if options.read_preference != PRIMARY {
+        let unread = !options.cluster && options.read_servers.is_empty();
+        let text =
+            "warning: --read-preference has no effect without --cluster-mode or --read-server";
+        return unread.then(|| text.to_owned()).into_iter().collect();
+    }
     let unread = [
-        (
-            from_replicas && !options.cluster && options.read_servers.is_empty(),
-            "--read-preference has no effect without --cluster-mode or --read-server",
-        ),
-        (
-            !from_replicas && !options.read_servers.is_empty(),
-            "--read-server has no effect with --read-preference primary",
-        ),
-        (
-            !from_replicas && options.replica_clients.is_some(),
-            "--replica-clients has no effect with --read-preference primary",
-        ),
-        (
-            !from_replicas && options.replicas_per_shard.is_some(),
-            "--replicas-per-shard has no effect with --read-preference primary",
-        ),
+        (!options.read_servers.is_empty(), "read-server"),
+        (options.replica_clients.is_some(), "replica-clients"),
+        (options.replicas_per_shard.is_some(), "replicas-per-shard"),
     ];
-    let unread_options = unread.into_iter().filter(|(unread_options, _)| *unread_options);
-    unread_options.map(|(_, what)| format!("warning: {what}")).collect()
+    let names = unread.into_iter().filter(|(given, _)| *given).map(|(_, name)| name);
+    names
+        .map(|name| format!("warning: --{name} has no effect with --read-preference primary"))
+        .collect()
 }
 
 /// Says in `replicas` who answers reads.

@@ -96,37 +96,35 @@ impl Client {
     /// Sends the figures of a progress line, and percentiles of all replies so far.
     pub(super) fn send(&self, line: &Progress, total: &Tally, percentiles: &[f64]) {
         let connections = u64::from(line.threads) * u64::from(line.clients);
-        let whole = |number: f64| (number as u64).to_string();
-        self.say("ops_sec", &whole(line.rates[0]), "g");
-        self.say("ops_sec_avg", &whole(line.rates[1]), "g");
-        self.say("bytes_sec", &whole(line.bytes[0]), "g");
-        self.say("bytes_sec_avg", &whole(line.bytes[1]), "g");
-        self.say("connections", &connections.to_string(), "g");
-        self.say("progress_pct", &format!("{:.6}", line.percent), "g");
+        let [rate, mean_rate] = line.rates.map(|rate| rate as u64);
+        let [bytes, mean_bytes] = line.bytes.map(|bytes| bytes as u64);
+        for (name, value) in WHOLE.iter().zip([rate, mean_rate, bytes, mean_bytes, connections]) {
+            self.say(name, &value.to_string(), "g");
+        }
+        self.say(PROGRESS, &format!("{:.6}", line.percent), "g");
         if line.sum.lost > 0 {
             self.say("connection_errors", &line.sum.lost.to_string(), "g");
         }
-        self.say("latency_ms", &format!("{:.3}", line.latencies_ms[0]), "ms");
-        self.say("latency_avg_ms", &format!("{:.3}", line.latencies_ms[1]), "ms");
+        for (name, ms) in ["latency_ms", "latency_avg_ms"].iter().zip(line.latencies_ms) {
+            self.say(name, &format!("{ms:.3}"), "ms");
+        }
         let cells = MemtierHistogram::from_latency(&total.service());
         for percentile in percentiles {
-            self.say(
-                &called(*percentile),
-                &format!("{:.6}", cells.percentile_ms(*percentile)),
-                "g",
-            );
+            let ms = cells.percentile_ms(*percentile);
+            self.say(&called(*percentile), &format!("{ms:.6}"), "g");
         }
     }
 
     /// Leaves no figure of a run that has ended.
     pub(super) fn end(&self, percentiles: &[f64]) {
-        let names = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "connections"];
-        let names = names.map(str::to_owned).into_iter().chain(["progress_pct".to_owned()]);
-        names.for_each(|name| self.say(&name, "0", "g"));
-        let latencies = percentiles.iter().map(|percentile| called(*percentile));
-        latencies.for_each(|name| self.say(&name, "0.000000", "g"));
+        WHOLE.iter().chain([&PROGRESS]).for_each(|name| self.say(name, "0", "g"));
+        percentiles.iter().for_each(|percentile| self.say(&called(*percentile), "0.000000", "g"));
     }
 }
+
+/// Figures that are whole numbers.
+const WHOLE: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "connections"];
+const PROGRESS: &str = "progress_pct";
 
 /// `latency_p99_9` of 99.9.
 fn called(percentile: f64) -> String {

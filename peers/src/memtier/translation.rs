@@ -14,12 +14,11 @@ use super::options::Options;
 use super::output::Reports;
 use super::plan;
 use super::verification;
+use super::words::Words;
 
 /// Behaviour under this name.
 const PERSONA: Persona = Persona::of_tool("memtier_benchmark");
 
-/// Ours that is no option of keystorm's own command line.
-const VERDICT: &str = "--verdict";
 /// Option that prints a layout of keystorm's instead of memtier's tables.
 const FORMAT: &str = "--format";
 
@@ -27,23 +26,21 @@ const FORMAT: &str = "--format";
 const INSTEAD: &str = "options of memtier_benchmark set what is sent, where and how often; \
                        `--as keystorm` turns them into those of keystorm";
 
-/// Returns the job of these options; `ours` are words of keystorm beside them.
-pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
-    let own_layout = ours.iter().any(|word| word.starts_with(FORMAT));
+/// Returns the job of these options, with what `words` say of keystorm's beside them.
+pub(super) fn job(options: &Options, words: Words) -> Result<Job, Fault> {
+    let own_layout = words.ours.iter().any(|word| word.starts_with(FORMAT));
     let tool = Tool {
         persona: if own_layout { report::KEYSTORM } else { PERSONA },
         format: (!own_layout).then_some("memtier"),
-        verdict: ours.iter().rev().find_map(|word| verdict(word)).filter(|_| !own_layout),
+        verdict: words.verdict.filter(|_| !own_layout),
         instead: INSTEAD,
     };
-    let own = ours.iter().filter(|word| verdict(word).is_none()).map(OsString::from).collect();
-    let mut described = None;
+    let own = words.ours.into_iter().map(OsString::from).collect();
     let mut notes = Vec::new();
-    let mut job = tool.job(own, |spec| {
+    let (mut job, (items, mut spec)) = tool.job(own, |spec| {
         address::describe(options, spec)?;
         let items = plan::describe(options, spec, &mut notes)?;
-        described = Some((items, spec.clone()));
-        Ok::<(), Fault>(())
+        Ok::<_, Fault>((items, spec.clone()))
     })?;
     job.notes.extend(notes);
     if job.several.is_some() && options.client_stats.is_some() {
@@ -52,9 +49,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
              what each connection saw; see docs/memtier.md",
         ));
     }
-    if let (Some((items, mut spec)), [load], true) =
-        (described, &job.plans[..], options.data_verify)
-    {
+    if let ([load], true) = (&job.plans[..], options.data_verify) {
         verification::describe(options, &items, load, &mut spec)?;
         let plans = spec.plans(&mut Vec::new()).map_err(|error| check_error(error.why))?;
         if options.verify_only {
@@ -72,15 +67,6 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         job.greeting = configuration::shown(options.entries(), &options.json_out_file);
     }
     Ok(job)
-}
-
-/// The place of verdicts that a word names.
-fn verdict(word: &str) -> Option<OsString> {
-    match word.split_once('=') {
-        None if word == VERDICT => Some("stderr".into()),
-        Some((VERDICT, place)) => Some(place.into()),
-        _ => None,
-    }
 }
 
 /// The plans of a job as text.

@@ -106,11 +106,16 @@ fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// Two numbers, if both fit into 32 bits.
+fn both_small(numbers: [u64; 2]) -> Option<(u32, u32)> {
+    let [a, b] = numbers.map(|number| u32::try_from(number).ok());
+    a.zip(b)
+}
+
 /// `A:B`.
 pub(super) fn ratio(name: &str, text: &str) -> Result<(u32, u32), Fault> {
-    let parts = text.split_once(':').and_then(|(a, b)| Some((number(a)?, number(b)?)));
-    let parts = parts.and_then(|(a, b)| Some((u32::try_from(a).ok()?, u32::try_from(b).ok()?)));
-    let parts = parts.filter(|parts| *parts != (0, 0));
+    let parts = text.split_once(':').and_then(|(a, b)| Some([number(a)?, number(b)?]));
+    let parts = parts.and_then(both_small).filter(|parts| *parts != (0, 0));
     parts.ok_or_else(|| usage_error(format!("{name} must be expressed as [0-n]:[0-n].")))
 }
 
@@ -130,9 +135,8 @@ pub(super) fn span(name: &str, text: &str) -> Result<(u64, u64), Fault> {
 
 /// `A-B`, from 0 on, of numbers that fit into 32 bits.
 pub(super) fn small_range(name: &str, text: &str) -> Result<(u32, u32), Fault> {
-    let (a, b) = span(name, text)?;
-    let fault = |_| usage_error(format!("{name} must not be above {}.", u32::MAX));
-    Ok((u32::try_from(a).map_err(fault)?, u32::try_from(b).map_err(fault)?))
+    let both = both_small(span(name, text)?.into());
+    both.ok_or_else(|| usage_error(format!("{name} must not be above {}.", u32::MAX)))
 }
 
 /// `SIZE:WEIGHT,…`.
@@ -186,16 +190,18 @@ pub(super) enum Pattern {
     Zipf,
 }
 
+/// Patterns by their letters.
+const PATTERNS: [(char, Pattern); 5] = [
+    ('R', Pattern::Random),
+    ('S', Pattern::Sequential),
+    ('P', Pattern::Parallel),
+    ('G', Pattern::Gaussian),
+    ('Z', Pattern::Zipf),
+];
+
 impl Pattern {
     fn from_letter(letter: char) -> Option<Self> {
-        Some(match letter {
-            'R' => Self::Random,
-            'S' => Self::Sequential,
-            'P' => Self::Parallel,
-            'G' => Self::Gaussian,
-            'Z' => Self::Zipf,
-            _ => return None,
-        })
+        PATTERNS.iter().find(|(own, _)| *own == letter).map(|(_, pattern)| *pattern)
     }
 
     /// Reads a pattern for both SETs and GETs.
@@ -225,13 +231,7 @@ impl Pattern {
 
     /// Letter of the pattern.
     pub(super) fn letter(self) -> char {
-        match self {
-            Self::Random => 'R',
-            Self::Sequential => 'S',
-            Self::Parallel => 'P',
-            Self::Gaussian => 'G',
-            Self::Zipf => 'Z',
-        }
+        PATTERNS[self as usize].0
     }
 }
 
@@ -277,9 +277,8 @@ pub(super) fn requests(name: &str, text: &str) -> Result<Requests, Fault> {
 }
 
 pub(super) fn sizes(name: &str, text: &str) -> Result<(u32, u32), Fault> {
-    let (least, most) = range(name, text, 1)?;
-    let small = |size: u64| u32::try_from(size).ok();
-    small(least).zip(small(most)).ok_or_else(|| usage_error(format!("{name} {text} is too large.")))
+    let both = both_small(range(name, text, 1)?.into());
+    both.ok_or_else(|| usage_error(format!("{name} {text} is too large.")))
 }
 
 pub(super) fn exponent(_: &str, text: &str) -> Result<f64, Fault> {

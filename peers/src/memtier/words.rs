@@ -1,6 +1,8 @@
 //! Its command line as words: GNU long options by any prefix that names one, and clusters of short
 //! ones.
 
+use std::ffi::OsString;
+
 use spec::write::settings;
 
 use super::option_list::{OptionNames, known, ours};
@@ -18,12 +20,16 @@ pub(super) struct Words {
     pub(super) given: Vec<TypedOption>,
     /// keystorm's own options, as words of its command line.
     pub(super) ours: Vec<String>,
+    /// Destination of verdicts, if there are any.
+    pub(super) verdict: Option<OsString>,
     /// Words that are no option, which have no effect.
     pub(super) others: Vec<String>,
 }
 
 /// The prefix of our options: they are those of keystorm behind it.
 const PREFIX: &str = "ks-";
+/// Ours that is no option of keystorm's own command line.
+const VERDICT: &str = "ks-verdict";
 
 /// Characters that text editors and pages make of a hyphen.
 const DASHES: [char; 7] =
@@ -56,6 +62,10 @@ pub(super) fn read(
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (long, None),
             };
+            if name == VERDICT {
+                read.verdict = Some(value.map_or("stderr".into(), OsString::from));
+                continue;
+            }
             if let Some(ours) = name.strip_prefix(PREFIX) {
                 let takes = takes_value(ours).ok_or_else(|| {
                     format!("unrecognized option '--{name}'; keystorm has no option --{ours}")
@@ -68,7 +78,7 @@ pub(super) fn read(
                 continue;
             }
             let known = named(name)?;
-            let value = match (known.takes(), value) {
+            let value = match (known.takes, value) {
                 (true, None) => Some(next_of(&mut words, known.name)?),
                 (false, Some(_)) => {
                     return Err(format!("option '--{}' doesn't allow an argument", known.name));
@@ -77,25 +87,21 @@ pub(super) fn read(
             };
             read.given.push(TypedOption { name: known.name, value });
         } else if let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
-            let mut rest = shorts.chars();
-            while let Some(short) = rest.next() {
+            let mut rest = shorts;
+            while let Some(short) = rest.chars().next() {
+                rest = &rest[short.len_utf8()..];
                 let known = known().find(|known| known.short == Some(short));
                 let known = known.ok_or_else(|| format!("invalid option -- '{short}'"))?;
-                let value = if known.takes() {
-                    let attached = std::mem::replace(&mut rest, "".chars()).as_str();
-                    Some(match (attached, words.clone().next()) {
-                        ("", None) => {
-                            return Err(format!("option requires an argument -- '{short}'"));
-                        }
-                        ("", Some(next)) => {
-                            words.next();
-                            next.clone()
-                        }
-                        (attached, _) => attached.to_owned(),
-                    })
-                } else {
-                    None
+                // All that is attached is the value; else the next word is.
+                let value = match rest {
+                    _ if !known.takes => None,
+                    "" => {
+                        let missing = format!("option requires an argument -- '{short}'");
+                        Some(words.next().cloned().ok_or(missing)?)
+                    }
+                    attached => Some(attached.to_owned()),
                 };
+                rest = if known.takes { "" } else { rest };
                 read.given.push(TypedOption { name: known.name, value });
             }
         } else {

@@ -85,22 +85,19 @@ impl AdminState {
             self.ends.store(true, Ordering::Relaxed);
             return HttpResponse::plain(OK, "the run ends");
         }
-        let pages: [&[&str]; 3] =
-            [&["/vars"], &["/vars.json", "/metrics.json", "/admin/metrics.json"], &["/metrics"]];
-        let Some(page) = pages.iter().position(|names| names.contains(&asked.path)) else {
-            return HttpResponse::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
+        type Page = fn(&Metrics<'_>) -> String;
+        let (content_type, page): (_, Page) = match asked.path {
+            "/vars" => (TEXT, |metrics| metrics.page()),
+            "/vars.json" | "/metrics.json" | "/admin/metrics.json" => {
+                (JSON, |metrics| metrics.json())
+            }
+            "/metrics" => (PROMETHEUS, |metrics| metrics.prometheus()),
+            _ => return HttpResponse::plain("404 Not Found", "docs/rpc-perf.md lists the paths"),
         };
         if !asked.reads() {
             return HttpResponse::not_allowed("GET, HEAD");
         }
-        let snapshot = self.lock();
-        let metrics = Metrics::new(&snapshot);
-        let (content_type, body) = match page {
-            0 => (TEXT, metrics.page()),
-            1 => (JSON, metrics.json()),
-            _ => (PROMETHEUS, metrics.prometheus()),
-        };
-        HttpResponse::page(content_type, body)
+        HttpResponse::page(content_type, page(&Metrics::new(&self.lock())))
     }
 }
 

@@ -128,11 +128,8 @@ fn list(places: &mut Vec<Place>, table: &DeTable<'_>, within: &str) {
         let (span, key) = (key.span(), key.get_ref());
         match value.get_ref() {
             DeValue::Table(table) => {
-                let name = if section.is_empty() {
-                    format!("[{key}]")
-                } else {
-                    format!("[{section}.{key}]")
-                };
+                let dot = if section.is_empty() { "" } else { "." };
+                let name = format!("[{section}{dot}{key}]");
                 add(&name, span, value.span());
                 inner.push((name, table));
             }

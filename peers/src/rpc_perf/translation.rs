@@ -33,12 +33,10 @@ pub(super) fn job(config: Config, words: &Words) -> Result<Job, Fault> {
     let instead = "set this in the file instead";
     let tool = Tool { persona: PERSONA, format: Some("rpc-perf"), verdict, instead };
     let own = words.own.iter().map(OsString::from).collect();
-    let mut roles = Vec::new();
-    let mut job = tool.job(own, |spec| {
+    let (mut job, roles) = tool.job(own, |spec| {
         servers(&config, spec)?;
         load(&config, spec)?;
-        roles = plan::describe(&config, spec)?;
-        Ok::<(), Fault>(())
+        plan::describe(&config, spec)
     })?;
     job.notes.clear();
     job.remarks.clone_from(&config.remarks);

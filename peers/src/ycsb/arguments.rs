@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use cli::ks_options;
+use cli::ks_options::{self, PREFIX};
 
 use super::properties::Properties;
 
@@ -53,25 +53,31 @@ impl Arguments {
         }
         let shown = shown(&words);
         let mut words = words.into_iter();
-        let mut phase = phase(words.next().as_deref())?;
-        let mut binding = bound(words.next().as_deref())?;
-        let (mut of_files, mut typed) = (Properties::default(), Properties::default());
-        let mut own = Vec::new();
-        let (mut print_plan, mut as_keystorm) = (false, false);
-        let (mut verdict, mut for_java) = (None, Vec::new());
+        let mut read = Self {
+            phase: phase(words.next().as_deref())?,
+            binding: bound(words.next().as_deref())?,
+            properties: Properties::default(),
+            own: Vec::new(),
+            print_plan: false,
+            as_keystorm: false,
+            verdict: None,
+            for_java: Vec::new(),
+            shown,
+        };
+        let mut typed = Properties::default();
         while let Some(word) = words.next() {
             let mut value = |what: &str| words.next().ok_or(format!("{word}: {what} is missing"));
             match word.as_str() {
                 "-threads" => typed.set("threadcount", &value("the number of threads")?),
                 "-target" => typed.set("target", &value("the rate")?),
-                "-load" => phase = Phase::Load,
-                "-t" => phase = Phase::Run,
+                "-load" => read.phase = Phase::Load,
+                "-t" => read.phase = Phase::Run,
                 "-s" => typed.set("status", "true"),
                 "-l" => typed.set("label", &value("the label")?),
-                "-db" => binding = of_class(&value("the class")?)?,
+                "-db" => read.binding = of_class(&value("the class")?)?,
                 "-P" => {
                     let path = value("the file")?;
-                    of_files.overlay(&Properties::of_file(Path::new(&path))?);
+                    read.properties.overlay(&Properties::of_file(Path::new(&path))?);
                 }
                 "-p" => {
                     let pair = value("name=value")?;
@@ -82,35 +88,28 @@ impl Arguments {
                 }
                 "-cp" => {
                     value("the path")?;
-                    for_java.push("-cp");
+                    read.for_java.push("-cp");
                 }
                 "-jvm-args" => {
                     value("the word for Java")?;
-                    for_java.push("-jvm-args");
+                    read.for_java.push("-jvm-args");
                 }
-                _ if word.starts_with("-jvm-args=") => for_java.push("-jvm-args"),
-                "--print-plan" | "--ks-print-plan" => print_plan = true,
-                "--ks-verdict" => verdict = Some(value("the place")?.into()),
+                _ if word.starts_with("-jvm-args=") => read.for_java.push("-jvm-args"),
+                "--print-plan" | "--ks-print-plan" => read.print_plan = true,
+                "--ks-verdict" => read.verdict = Some(value("the place")?.into()),
                 "--as" | "--ks-as" => match value("the name")?.as_str() {
-                    "keystorm" => as_keystorm = true,
+                    "keystorm" => read.as_keystorm = true,
                     other => return Err(format!("--as {other}: only --as keystorm exists")),
                 },
-                _ => own.extend(own_option(&word, || words.next())?),
+                _ if word.starts_with(PREFIX) => {
+                    let own = ks_options::option(&word, || words.next())?;
+                    read.own.extend(own.into_iter().map(OsString::from));
+                }
+                _ => return Err(unknown(&word)),
             }
         }
-        let mut properties = of_files;
-        properties.overlay(&typed);
-        Ok(Some(Self {
-            phase,
-            binding,
-            properties,
-            own,
-            print_plan,
-            as_keystorm,
-            verdict,
-            for_java,
-            shown,
-        }))
+        read.properties.overlay(&typed);
+        Ok(Some(read))
     }
 }
 
@@ -132,19 +131,11 @@ fn phase(word: Option<&str>) -> Result<Phase, String> {
     }
 }
 
-/// An option behind `--ks-`, as keystorm's own command line has it.
-fn own_option(
-    word: &str,
-    next: impl FnOnce() -> Option<String>,
-) -> Result<impl Iterator<Item = OsString>, String> {
-    if !word.starts_with(ks_options::PREFIX) {
-        return Err(format!(
-            "{word}: ycsb has no such option; set its properties with -p name=value. keystorm \
-             options begin with {}",
-            ks_options::PREFIX
-        ));
-    }
-    Ok(ks_options::option(word, next)?.into_iter().map(OsString::from))
+fn unknown(word: &str) -> String {
+    format!(
+        "{word}: ycsb has no such option; set its properties with -p name=value. keystorm options \
+         begin with {PREFIX}"
+    )
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {

@@ -26,9 +26,12 @@ impl Field {
         DrawnNumber { most: workload.fields - 1, ..DrawnNumber::default() }
     }
 
-    /// The field that an update writes: drawn apart from that of a read.
-    pub(super) fn written(workload: &CoreWorkload) -> Self {
-        Self::Drawn(DrawnNumber { stream: 1, ..Self::read(workload) })
+    /// The fields that an update writes: all, or one that is drawn apart from that of a read.
+    pub(super) fn written(workload: &CoreWorkload) -> Vec<Self> {
+        if workload.writes_all {
+            return Self::all(workload);
+        }
+        vec![Self::Drawn(DrawnNumber { stream: 1, ..Self::read(workload) })]
     }
 }
 

@@ -12,35 +12,27 @@ fn carried_out() -> impl Iterator<Item = &'static str> {
     CARRIED_OUT.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// Properties without an effect, and why.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[
+/// Properties without an effect, why, and the truth value that keystorm keeps to anyway.
+const WITHOUT_EFFECT: &[(&str, &str, Option<bool>)] = &[
     (
         "spin.sleep",
         "keystorm waits for the next scheduled operation in its own way, and spins if a CPU is \
          free",
+        Some(false),
     ),
-    ("memcached.shutdownTimeoutMillis", "connections are closed as soon as the last reply is in"),
-    ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
-    ("memcached.checkOperationStatus", "every reply is checked"),
-    ("measurement.trackjvm", "keystorm does not run on Java"),
+    (
+        "memcached.shutdownTimeoutMillis",
+        "connections are closed as soon as the last reply is in",
+        None,
+    ),
+    ("memcached.readBufferSize", "keystorm's buffers grow with what arrives", None),
+    ("memcached.checkOperationStatus", "every reply is checked", Some(true)),
+    ("measurement.trackjvm", "keystorm does not run on Java", Some(false)),
 ];
 
 /// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
-const OURS: [&str; 13] = [
-    "redis",
-    "memcached",
-    "measurement",
-    "hdrhistogram",
-    "histogram",
-    "status",
-    "exponential",
-    "keystorm",
-    "timeseries",
-    "spin",
-    "core_workload",
-    "htrace",
-    "raw",
-];
+const OURS: &str = "redis memcached measurement hdrhistogram histogram status exponential keystorm \
+     timeseries spin core_workload htrace raw";
 
 /// Checks that every property is supported, or belongs to another binding. A property without effect gets a
 /// remark, unless keystorm does the same by default.
@@ -54,12 +46,8 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
             lines.push(format!("{name}: no effect, keystorm writes no traces"));
             continue;
         }
-        if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
-            let is_so_anyway = match name {
-                "memcached.checkOperationStatus" => properties.flag(name, true),
-                "spin.sleep" | "measurement.trackjvm" => !properties.flag(name, false),
-                _ => false,
-            };
+        if let Some((_, why, kept)) = WITHOUT_EFFECT.iter().find(|(known, ..)| *known == name) {
+            let is_so_anyway = kept.is_some_and(|kept| properties.flag(name, kept) == kept);
             lines.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
             continue;
         }
@@ -70,7 +58,7 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
             ));
         }
         let word = name.split_once('.').map(|(word, _)| word);
-        if word.is_some_and(|word| !OURS.contains(&word)) {
+        if word.is_some_and(|word| OURS.split(' ').all(|own| own != word)) {
             continue;
         }
         let near = nearest(name, carried_out());

@@ -26,9 +26,7 @@ pub(super) fn operation(
 
 /// An update replaces the whole record, as in YCSB: a partial one leaves a single field.
 fn update(workload: &CoreWorkload) -> Words {
-    let written =
-        if workload.writes_all { Field::all(workload) } else { vec![Field::written(workload)] };
-    store(workload, "replace", KEY, &written)
+    store(workload, "replace", KEY, &Field::written(workload))
 }
 
 /// Stores an object of these fields.

@@ -46,7 +46,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let verdict = arguments.verdict.clone();
     let instead = "set this with properties instead";
     let tool = Tool { persona: PERSONA, format: Some("ycsb"), verdict, instead };
-    let mut job = tool.job(arguments.own.clone(), |spec| {
+    let (mut job, ()) = tool.job(arguments.own.clone(), |spec| {
         describe(arguments, &workload, &amount, spec).map_err(UsageError)
     })?;
     let checked = workload.checked.is_some();

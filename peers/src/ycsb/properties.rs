@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Names and values. The last value of a name counts.
@@ -37,6 +37,11 @@ impl Properties {
         self.get(name).unwrap_or(or)
     }
 
+    /// Value of a property that names a file; an empty one names none.
+    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).filter(|path| !path.is_empty()).map(PathBuf::from)
+    }
+
     /// Reads a truth value as Java does: `true` in any letters is one, whatever else is none.
     pub(super) fn flag(&self, name: &str, or: bool) -> bool {
         self.get(name).map_or(or, |value| value.eq_ignore_ascii_case("true"))
@@ -55,6 +60,15 @@ impl Properties {
             let spaces = if value.trim() == value { "" } else { " without spaces around it" };
             format!("{name}={value:?}: expected a {what}{spaces}, such as {example}")
         })
+    }
+
+    /// A number, if it is set; `example` is one.
+    pub(super) fn given<T: FromStr + Display>(
+        &self,
+        name: &str,
+        example: T,
+    ) -> Result<Option<T>, String> {
+        self.get(name).map(|_| self.number(name, example)).transpose()
     }
 
     /// Reads a whole number; numbers below 0 mean none, as in YCSB.

@@ -10,29 +10,18 @@ use anyhow::{Context, Result};
 use cli::console::{diagnostics, print};
 use report::Run;
 
-use super::properties::Properties;
 use crate::ycsb::layout::{RawLog, YcsbOptions};
 
 /// Destination of raw data.
 #[derive(Debug, Clone)]
 pub(super) struct RawOutput {
     /// Standard output where none is named.
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
 }
 
 impl RawOutput {
-    /// Reads the destination from properties.
-    pub(super) fn from_properties(properties: &Properties) -> Self {
-        let file = properties.get("measurement.raw.output_file").filter(|path| !path.is_empty());
-        Self { file: file.map(PathBuf::from) }
-    }
-
-    /// Makes sure that the file can be written, so that no run is carried out in vain.
-    pub(super) fn check(&self) -> Result<()> {
-        self.open().map(drop)
-    }
-
-    fn open(&self) -> Result<Option<File>> {
+    /// Opens the file; before a run, so that none is carried out in vain.
+    pub(super) fn open(&self) -> Result<Option<File>> {
         let Some(path) = &self.file else { return Ok(None) };
         let opened = OpenOptions::new().append(true).create(true).open(path);
         opened.map(Some).with_context(|| self.fault())

@@ -36,9 +36,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind, new: &str) -> Vec<W
 }
 
 fn update(workload: &CoreWorkload) -> Words {
-    let written =
-        if workload.writes_all { Field::all(workload) } else { vec![Field::written(workload)] };
-    write(workload, key(workload, KEY), &written)
+    write(workload, key(workload, KEY), &Field::written(workload))
 }
 
 fn read(workload: &CoreWorkload, key: String) -> Words {

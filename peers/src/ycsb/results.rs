@@ -1,6 +1,5 @@
 //! The outputs of a run: YCSB's report, where it goes, and the messages beside it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use cli::job::Job;
@@ -9,7 +8,7 @@ use runner::INTERVAL_NS;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
-use crate::ycsb::layout::{ByStatus, Exporter, Interval, Kind, OtherFigures, Series, YcsbOptions};
+use crate::ycsb::layout::{Exporter, Interval, Kind, OtherFigures, Series, YcsbOptions};
 
 /// The outputs that a command line asks for.
 #[derive(Debug, Clone)]
@@ -78,10 +77,13 @@ pub(super) fn complete(
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
         series: over_time(properties, options.kind)?,
-        raw: options.kind.has(OtherFigures::Raw).then(|| RawOutput::from_properties(properties)),
+        raw: options
+            .kind
+            .has(OtherFigures::Raw)
+            .then(|| RawOutput { file: properties.path("measurement.raw.output_file") }),
         options,
     }));
-    job.output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
+    job.output.to = properties.path("exportfile");
     Ok(())
 }
 
@@ -168,12 +170,8 @@ fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptio
     if !(1..=1_000_000).contains(&buckets) {
         return Err(format!("histogram.buckets={buckets}: must be from 1 to 1000000"));
     }
-    let by_status =
-        match (properties.flag("reportlatencyforeacherror", false), statuses(properties)) {
-            (true, _) => ByStatus::All,
-            (false, names) if names.is_empty() => ByStatus::No,
-            (false, names) => ByStatus::Those(names),
-        };
+    let by_status = properties.flag("reportlatencyforeacherror", false)
+        || statuses(properties).iter().any(|status| status == "ERROR");
     Ok(YcsbOptions {
         exporter,
         kind,
@@ -182,6 +180,6 @@ fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptio
         verbose: properties.flag("measurement.histogram.verbose", false),
         buckets,
         no_summary: properties.flag("measurement.raw.no_summary", false),
-        by_status,
+        failed: if by_status { "ERROR" } else { defaults.failed },
     })
 }

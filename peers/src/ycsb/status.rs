@@ -2,8 +2,8 @@
 //! kind of operation.
 
 use std::fs;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -20,11 +20,7 @@ use crate::ycsb::layout::{HdrFiles, Section, StatusLine, Ycsb, sections, status_
 
 impl ToolOutput for Reports {
     fn format(&self) -> Box<dyn Format> {
-        let report = Ycsb::new(self.options.clone());
-        match &self.series {
-            Some(series) => Box::new(report.over_time(Arc::clone(series))),
-            None => Box::new(report),
-        }
+        Box::new(Ycsb::new(self.options.clone(), self.series.clone()))
     }
 
     fn monitor<'p>(
@@ -148,7 +144,7 @@ impl RunMonitor for Status<'_> {
         if let Some(series) = &self.output.series {
             series.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
-        self.output.raw.as_ref().map_or(Ok(()), RawOutput::check)?;
+        self.output.raw.as_ref().map(RawOutput::open).transpose()?;
         self.say(&[], 0);
         Ok(())
     }

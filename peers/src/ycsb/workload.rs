@@ -58,16 +58,19 @@ pub(super) enum Kind {
     ReadModifyWrite,
 }
 
+/// Kinds in their order: the property that is the share of each, its default, and the name of the operation in reports.
+const KINDS: [(Kind, &str, f64, &str); 5] = [
+    (Kind::Read, "readproportion", 0.95, "READ"),
+    (Kind::Update, "updateproportion", 0.05, "UPDATE"),
+    (Kind::Insert, "insertproportion", 0.0, "INSERT"),
+    (Kind::Scan, "scanproportion", 0.0, "SCAN"),
+    (Kind::ReadModifyWrite, "readmodifywriteproportion", 0.0, "READ-MODIFY-WRITE"),
+];
+
 impl Kind {
     /// Name of the operation in reports.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Read => "READ",
-            Self::Update => "UPDATE",
-            Self::Insert => "INSERT",
-            Self::Scan => "SCAN",
-            Self::ReadModifyWrite => "READ-MODIFY-WRITE",
-        }
+        KINDS[self as usize].3
     }
 }
 
@@ -75,10 +78,7 @@ impl CoreWorkload {
     /// Reads the workload of a phase from properties.
     pub(super) fn from_properties(properties: &Properties, phase: Phase) -> Result<Self, String> {
         check_class(properties)?;
-        let records = match properties.number("recordcount", 0)? {
-            0 => RECORDS_MOST,
-            records => records,
-        };
+        let records = records(properties)?;
         let start = properties.number("insertstart", 0u64)?;
         let count = properties.number("insertcount", records.saturating_sub(start))?;
         // Without insertcount a load writes recordcount records, wherever it begins.
@@ -89,6 +89,7 @@ impl CoreWorkload {
                 .to_owned());
         }
         let loaded = Self::load_count(properties)?;
+        let in_order = || distribution(&format!("sequential,{start},{loaded}"));
         if count == 0 && !whole {
             return Err("insertcount: there are no records".to_owned());
         }
@@ -97,11 +98,8 @@ impl CoreWorkload {
             return Err(format!("fieldcount={fields}: must be from 1 to 100000"));
         }
         let lengths = lengths::sizes(properties)?;
-        let checked = if properties.flag("dataintegrity", false) {
-            Some(lengths::constant(properties)?)
-        } else {
-            None
-        };
+        let is_checked = properties.flag("dataintegrity", false);
+        let checked = is_checked.then(|| lengths::constant(properties)).transpose()?;
         let mut remarks = Vec::new();
         let operations = match phase {
             Phase::Load => vec![(Kind::Insert, 1)],
@@ -110,10 +108,10 @@ impl CoreWorkload {
         let scans = operations.iter().any(|(kind, _)| *kind == Kind::Scan);
         // A load chooses no keys.
         let drawn = match phase {
-            Phase::Load => distribution(&format!("sequential,{start},{loaded}"))?,
+            Phase::Load => in_order()?,
             Phase::Run => chooser(properties, start, count, &mut remarks)?,
         };
-        let workload = Self {
+        Ok(Self {
             table: properties.text("table", "usertable").to_owned(),
             key: key_text(properties)?,
             fields,
@@ -125,25 +123,23 @@ impl CoreWorkload {
             scan_length: scan_length(properties, scans)?,
             // In 2038: so large a number is a time and not a span.
             expires: properties.number("memcached.objectExpirationTime", i32::MAX as u32)?,
-            loaded: KeySpace::new(
-                Some(start.saturating_add(loaded)),
-                distribution(&format!("sequential,{start},{loaded}"))?,
-            ),
+            loaded: KeySpace::new(Some(start.saturating_add(loaded)), in_order()?),
             keys: KeySpace::new(Some(records), drawn),
             operations,
             remarks,
-        };
-        Ok(workload)
+        })
     }
 
     /// Number of records that a load writes.
     pub(super) fn load_count(properties: &Properties) -> Result<u64, String> {
-        let records = match properties.number("recordcount", 0)? {
-            0 => RECORDS_MOST,
-            records => records,
-        };
-        properties.number("insertcount", records)
+        properties.number("insertcount", records(properties)?)
     }
+}
+
+/// Number of records that there are.
+fn records(properties: &Properties) -> Result<u64, String> {
+    let records = properties.number("recordcount", 0)?;
+    Ok(if records == 0 { RECORDS_MOST } else { records })
 }
 
 fn check_class(properties: &Properties) -> Result<(), String> {
@@ -254,10 +250,7 @@ fn chooser(
 }
 
 fn zipfian(properties: &Properties, window: &str) -> Result<KeyDist, String> {
-    let theta: Option<f64> = match properties.get("keystorm.zipfian.theta") {
-        None => None,
-        Some(_) => Some(properties.number("keystorm.zipfian.theta", 0.99)?),
-    };
+    let theta: Option<f64> = properties.given("keystorm.zipfian.theta", 0.99)?;
     if properties.flag("keystorm.zipfian.exact", false) {
         if !window.starts_with("0,") {
             return Err(
@@ -266,14 +259,10 @@ fn zipfian(properties: &Properties, window: &str) -> Result<KeyDist, String> {
         }
         return format!("zipf-scattered:{}", theta.unwrap_or(0.99)).parse();
     }
-    let operations: u64 = match properties.get("operationcount") {
-        None => {
-            return Err("operationcount: required by requestdistribution=zipfian, for the number \
-                of records that a run may insert"
-                .to_owned());
-        }
-        Some(_) => properties.number("operationcount", 0)?,
-    };
+    let operations: u64 = properties.given("operationcount", 0)?.ok_or(
+        "operationcount: required by requestdistribution=zipfian, for the number of records that a \
+         run may insert",
+    )?;
     let inserts: f64 = properties.number("insertproportion", 0.0)?;
     let extra = (operations as f64 * inserts * 2.0) as u64;
     match theta {
@@ -284,15 +273,8 @@ fn zipfian(properties: &Properties, window: &str) -> Result<KeyDist, String> {
 
 /// Kinds of operations with weights that sum to [`WEIGHTS`], nearly.
 fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
-    let kinds = [
-        (Kind::Read, "readproportion", 0.95),
-        (Kind::Update, "updateproportion", 0.05),
-        (Kind::Insert, "insertproportion", 0.0),
-        (Kind::Scan, "scanproportion", 0.0),
-        (Kind::ReadModifyWrite, "readmodifywriteproportion", 0.0),
-    ];
     let mut given = Vec::new();
-    for (kind, name, or) in kinds {
+    for (kind, name, or, _) in KINDS {
         let part: f64 = properties.number(name, or)?;
         if part.is_nan() || part > 1e9 {
             return Err(format!("{name}={part}: must be a number up to 1000000000"));

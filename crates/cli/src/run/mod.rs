@@ -129,15 +129,15 @@ pub struct Tool {
 
 impl Tool {
     /// The job of the tool's command line. `own` are its keystorm options; `mean` adds the tool's own,
-    /// including the login, which is not read from the environment.
+    /// including the login, which is not read from the environment, and returns more for the tool.
     ///
     /// # Errors
     /// Returns an error if they make no sense.
-    pub fn job<E: From<UsageError>>(
+    pub fn job<T, E: From<UsageError>>(
         self,
         own: Vec<OsString>,
-        mean: impl FnOnce(&mut LoadSpec) -> Result<(), E>,
-    ) -> Result<Job, E> {
+        mean: impl FnOnce(&mut LoadSpec) -> Result<T, E>,
+    ) -> Result<(Job, T), E> {
         let Ok(typed) = ParsedArgs::read("keystorm", |command| command, own)? else {
             let text = "--ks-help and --ks-version are not available; run keystorm --help";
             return Err(UsageError(text.to_owned()).into());
@@ -145,7 +145,7 @@ impl Tool {
         let mut options = typed.options;
         options.spec.dialect = dialect::OTHER_TOOL;
         let own = options.spec.clone();
-        mean(&mut options.spec)?;
+        let more = mean(&mut options.spec)?;
         options.spec.load.repeats = None;
         let results = &options.results;
         let layouts =
@@ -167,7 +167,7 @@ impl Tool {
             output.verdict = verdict::place(self.persona, false, self.verdict);
             output.options.verdict = output.verdict == VerdictTo::Report;
         }
-        Ok(job)
+        Ok((job, more))
     }
 }
 

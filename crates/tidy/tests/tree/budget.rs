@@ -57,7 +57,7 @@ const AREAS: &[Area] = &[
         ],
         budget: 13_449,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 10_186 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 9_954 },
     Area {
         name: "recorded traffic",
         paths: &[

@@ -50,24 +50,18 @@ impl CpuUse {
         let mean = ratio(cpu_ns, walls_ns) * 100.0;
         let threads = self.seconds.iter().flat_map(|second| &second.threads);
         let peak = threads.copied().fold(mean, f64::max);
-        let [user, system, all, wall, cores] = times(cpu_ns, system_ns, wall_ns);
         let each = workers.iter().enumerate().map(|(n, worker)| {
-            let keys =
-                ["user_seconds", "sys_seconds", "total_seconds", "wall_seconds", "cores_used"];
-            let times = times(worker.cpu_ns, kernel_ns(worker), worker.wall_ns);
-            (thread(n), Json::Object(keys.map(str::to_owned).into_iter().zip(times).collect()))
+            let times = times("", worker.cpu_ns, kernel_ns(worker), worker.wall_ns);
+            (thread(n), Json::Object(times.into()))
         });
-        Json::Object(vec![
-            entry("cpu_user_seconds", user),
-            entry("cpu_sys_seconds", system),
-            entry("cpu_total_seconds", all),
-            entry("cpu_wall_seconds", wall),
-            entry("cpu_cores_used", cores),
+        let mut entries: Vec<Entry> = times("cpu_", cpu_ns, system_ns, wall_ns).into();
+        entries.extend([
             entry("avg_cpu_utilization_pct", Json::decimal(mean, 2)),
             entry("peak_cpu_utilization_pct", Json::decimal(peak, 2)),
             entry("threads_counted", Json::whole(workers.len() as u64)),
             entry("Per Thread", Json::Object(each.collect())),
-        ])
+        ]);
+        Json::Object(entries)
     }
 }
 
@@ -80,16 +74,17 @@ fn kernel_ns(worker: &WorkerUse) -> u64 {
     worker.system_ns.unwrap_or_default()
 }
 
-/// Seconds of its own code, of the kernel's, of both and of the clock, and cores.
-fn times(cpu_ns: u64, system_ns: u64, wall_ns: u64) -> [Json; 5] {
-    let seconds = |ns: u64| Json::decimal(ns as f64 / 1e9, 6);
+/// Seconds of its own code, of the kernel's, of both and of the clock, and cores, under keys that begin with `start`.
+fn times(start: &str, cpu_ns: u64, system_ns: u64, wall_ns: u64) -> [Entry; 5] {
+    let seconds = |ns: u64| ns as f64 / 1e9;
     [
-        seconds(cpu_ns.saturating_sub(system_ns)),
-        seconds(system_ns),
-        seconds(cpu_ns),
-        seconds(wall_ns),
-        Json::decimal(ratio(cpu_ns, wall_ns), 6),
+        ("user_seconds", seconds(cpu_ns.saturating_sub(system_ns))),
+        ("sys_seconds", seconds(system_ns)),
+        ("total_seconds", seconds(cpu_ns)),
+        ("wall_seconds", seconds(wall_ns)),
+        ("cores_used", ratio(cpu_ns, wall_ns)),
     ]
+    .map(|(key, number)| (format!("{start}{key}"), Json::decimal(number, 6)))
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

@@ -12,10 +12,8 @@ use super::{MemtierHistogram, RunFigures};
 pub(crate) struct HdrFile {
     /// End of its name, behind the prefix.
     pub(crate) name: String,
-    /// Title, in the words of the original's.
+    /// Title and format, in the words of the original's.
     pub(crate) title: String,
-    /// Set if it is a log, and not a table.
-    pub(crate) is_log: bool,
     /// Content of the file.
     pub(crate) text: String,
 }
@@ -33,13 +31,11 @@ pub(crate) fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
     some.flat_map(|(file, of, cells)| {
         let title = format!("{of} command HDR latency histogram results");
         let log = log(cells, &title, figures);
-        let file = |ending: &str, is_log, text| HdrFile {
-            name: format!("{file}.{ending}"),
-            title: title.clone(),
-            is_log,
-            text,
-        };
-        [file("txt", false, table(cells)), file("hgrm", true, log)]
+        let of_log = format!("{title} in HistogramLogProcessor format");
+        [
+            HdrFile { name: format!("{file}.txt"), title, text: table(cells) },
+            HdrFile { name: format!("{file}.hgrm"), title: of_log, text: log },
+        ]
     })
     .collect()
 }

@@ -57,15 +57,12 @@ impl MemtierHistogram {
 
     /// The upper edge of the step in which a percentile lies, in milliseconds; of the 0th the lower one.
     pub(crate) fn percentile_ms(&self, percentile: f64) -> f64 {
-        if self.0.is_empty() {
-            return 0.0;
-        }
         self.0.value_at_percentile(percentile.clamp(0.0, 100.0)) as f64 / 1000.0
     }
 
     /// The lower edge of the lowest step, in milliseconds.
     pub(crate) fn min_ms(&self) -> f64 {
-        if self.0.is_empty() { 0.0 } else { self.0.lowest_equivalent(self.0.min()) as f64 / 1000.0 }
+        self.0.lowest_equivalent(self.0.min()) as f64 / 1000.0
     }
 
     /// The upper edge of the highest step, in milliseconds.

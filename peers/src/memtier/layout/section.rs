@@ -95,10 +95,8 @@ pub(crate) struct RunFigures {
     pub(crate) threads: u16,
     /// Connections of each thread.
     pub(crate) clients: u32,
-    /// Requests of each connection; `None` for a run by time.
-    pub(crate) requests: Option<u64>,
-    /// Planned seconds of a run by time.
-    pub(crate) seconds: Option<u64>,
+    /// Planned length: its unit, and the requests of each connection or the seconds.
+    pub(crate) length: (&'static str, u64),
     /// Schedule by which connections joined the load, if not all carried it from the start.
     pub(crate) joining: Option<JoinSchedule>,
     /// Set if the load went to a cluster.
@@ -150,35 +148,17 @@ impl RunFigures {
     pub(crate) fn new(summary: &Summary<'_>, rows: &Rows) -> Self {
         let (run, elapsed_s) = (summary.run, summary.elapsed_s);
         let (plan, total) = (&run.plan, &run.measurement.total);
-        let rate = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
-        let mut of = vec![Row::default(); rows.names.len()];
-        let mut totals = Row::default();
-        let commands = plan.different_commands().commands;
-        for ((command, tally), row) in commands.iter().zip(&total.commands).zip(&rows.of) {
-            let one = figures(command, tally, rows, *row, &rate);
-            of[*row].add(&one);
-            totals.add(&one);
-        }
-        share_bytes(total, rows, &rate, &mut of, &mut totals);
-        share_lookups(total, rows, &rate, &mut of, &mut totals);
-        let sum =
-            |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
-        totals.rates.moved = rate(sum(|node| node.moved) as f64);
-        totals.rates.asked = rate(sum(|node| node.asked) as f64);
-        totals.connection_errors = total.connections.dropped;
-        totals.rates.connection_errors = rate(totals.connection_errors as f64);
-        let (requests, seconds) = limits(plan);
-        Self {
+        let concurrency = &plan.load.concurrency;
+        let mut figures = Self {
             names: rows.names.clone(),
             built_in: rows.built_in,
-            rows: of,
-            totals,
+            rows: vec![Row::default(); rows.names.len()],
+            totals: Row::default(),
             lookups: if rows.lookups && !rows.built_in { lookups(plan, total) } else { Vec::new() },
-            threads: plan.load.concurrency.workers,
-            clients: plan.load.concurrency.connections / u32::from(plan.load.concurrency.workers),
-            requests,
-            seconds,
-            joining: plan.load.concurrency.joining,
+            threads: concurrency.workers,
+            clients: concurrency.connections / u32::from(concurrency.workers),
+            length: length(plan),
+            joining: concurrency.joining,
             cluster: plan.target.cluster.is_some(),
             endpoints: Endpoints::new(&summary.nodes),
             started_at: run.measurement.started_at,
@@ -187,101 +167,97 @@ impl RunFigures {
             over_time: Vec::new(),
             cpu: CpuUse { workers: run.measurement.workers.clone(), seconds: Vec::new() },
             tls: negotiated(total),
+        };
+        let commands = plan.different_commands().commands;
+        for ((command, tally), row) in commands.iter().zip(&total.commands).zip(&rows.of) {
+            let one = figures.of_command(command, tally, rows, *row);
+            figures.rows[*row].add(&one);
+            figures.totals.add(&one);
+        }
+        figures.share_bytes(total, rows);
+        figures.share_lookups(total);
+        let sum =
+            |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
+        let (moved, asked) = (sum(|node| node.moved), sum(|node| node.asked));
+        let lost = total.connections.dropped;
+        let [moved, asked, lost_per_s] = [moved, asked, lost].map(|count| figures.rate(count));
+        figures.totals.connection_errors = lost;
+        let rates = &mut figures.totals.rates;
+        (rates.moved, rates.asked, rates.connection_errors) = (moved, asked, lost_per_s);
+        figures
+    }
+
+    /// A count per second.
+    fn rate(&self, count: u64) -> f64 {
+        if self.elapsed_s > 0.0 { count as f64 / self.elapsed_s } else { 0.0 }
+    }
+
+    /// Bytes in kilobytes per second.
+    fn kilobytes(&self, bytes: u64) -> f64 {
+        self.rate(bytes) / 1024.0
+    }
+
+    /// The figures of one command, whose row is `row`.
+    fn of_command(
+        &self,
+        command: &CommandSpec,
+        tally: &CommandTally,
+        rows: &Rows,
+        row: usize,
+    ) -> Row {
+        let latency = &tally.service;
+        let count = tally.ok + tally.miss + tally.errors;
+        let found = if rows.built_in {
+            (rows.names[row] == "GET").then_some([tally.ok, tally.miss])
+        } else {
+            of_command(command, tally).filter(|_| rows.lookups)
+        };
+        let [hits, misses] = found.unwrap_or_default().map(|count| self.rate(count));
+        Row {
+            count,
+            rates: Rates {
+                ops: self.rate(count),
+                hits,
+                misses,
+                received: self.kilobytes(tally.bytes_in),
+                sent: self.kilobytes(tally.bytes_out),
+                ..Rates::default()
+            },
+            accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64 / 1e6,
+            timed: latency.count(),
+            cells: MemtierHistogram::from_latency(latency),
+            connection_errors: 0,
+            looks: found.is_some(),
         }
     }
-}
 
-/// The figures of one command, whose row is `row`.
-fn figures(
-    command: &CommandSpec,
-    tally: &CommandTally,
-    rows: &Rows,
-    row: usize,
-    rate: &dyn Fn(f64) -> f64,
-) -> Row {
-    let latency = &tally.service;
-    let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
-    let count = tally.ok + tally.miss + tally.errors;
-    let found = if rows.built_in {
-        (rows.names[row] == "GET").then_some([tally.ok, tally.miss])
-    } else {
-        of_command(command, tally).filter(|_| rows.lookups)
-    };
-    let [hits, misses] = found.unwrap_or_default().map(|count| rate(count as f64));
-    Row {
-        count,
-        rates: Rates {
-            ops: rate(count as f64),
-            hits,
-            misses,
-            received: kilobytes(tally.bytes_in),
-            sent: kilobytes(tally.bytes_out),
-            ..Rates::default()
-        },
-        accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64 / 1e6,
-        timed: latency.count(),
-        cells: MemtierHistogram::from_latency(latency),
-        connection_errors: 0,
-        looks: found.is_some(),
-    }
-}
-
-/// Gives the only kind of request the bytes of all, unless bytes were counted by command.
-fn share_bytes(
-    total: &Tally,
-    rows: &Rows,
-    rate: &dyn Fn(f64) -> f64,
-    of: &mut [Row],
-    totals: &mut Row,
-) {
-    if let [tally] = &total.commands[..]
-        && tally.bytes_out == 0
-    {
-        let connections = &total.connections;
-        let kilobytes = [connections.bytes_in, connections.bytes_out];
-        let [received, sent] = kilobytes.map(|bytes| rate(bytes as f64 / 1024.0));
-        for row in [&mut of[rows.of[0]], totals] {
-            (row.rates.received, row.rates.sent) = (received, sent);
+    /// Gives the only kind of request the bytes of all, unless bytes were counted by command.
+    fn share_bytes(&mut self, total: &Tally, rows: &Rows) {
+        if let [tally] = &total.commands[..]
+            && tally.bytes_out == 0
+        {
+            let bytes = [total.connections.bytes_in, total.connections.bytes_out];
+            let [received, sent] = bytes.map(|bytes| self.kilobytes(bytes));
+            for row in [&mut self.rows[rows.of[0]], &mut self.totals] {
+                (row.rates.received, row.rates.sent) = (received, sent);
+            }
         }
     }
-}
 
-/// Sets the hits and misses of GETs of several keys: they are counted by key, and only in all.
-fn share_lookups(
-    total: &Tally,
-    rows: &Rows,
-    rate: &dyn Fn(f64) -> f64,
-    of: &mut [Row],
-    totals: &mut Row,
-) {
-    let keys = total.keys();
-    if rows.built_in && keys.asked > 0 {
-        let (hits, misses) = (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);
-        let read = rows.names.iter().position(|name| name == "GET");
-        for row in [read.map(|at| &mut of[at]), Some(totals)].into_iter().flatten() {
-            (row.rates.hits, row.rates.misses) = (rate(hits), rate(misses));
+    /// Sets the hits and misses of GETs of several keys: they are counted by key, and only in all.
+    fn share_lookups(&mut self, total: &Tally) {
+        let keys = total.keys();
+        if self.built_in && keys.asked > 0 {
+            let counts = [keys.found, keys.asked.saturating_sub(keys.found)];
+            let [hits, misses] = counts.map(|count| self.rate(count));
+            let read = self.names.iter().position(|name| name == "GET");
+            let read = read.map(|at| &mut self.rows[at]);
+            for row in read.into_iter().chain([&mut self.totals]) {
+                (row.rates.hits, row.rates.misses) = (hits, misses);
+            }
         }
     }
-}
 
-/// Requests of each connection, or seconds of the run.
-fn limits(plan: &Plan) -> (Option<u64>, Option<u64>) {
-    let connections = u64::from(plan.load.concurrency.connections);
-    match (plan.load.stop, plan.load.share) {
-        (Stop::Requests(each), BudgetScope::PerConnection) => {
-            (Some(each * plan.requests_in_number()), None)
-        }
-        (Stop::Requests(all), BudgetScope::OneBudget) => (Some(all / connections), None),
-        (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
-    }
-}
-
-fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
-    let first = total.connections.tls.negotiated.first()?;
-    Some((first.version.to_string(), first.cipher.to_string()))
-}
-
-impl RunFigures {
     /// Connections of a thread and of all that carried load in each second, where they joined it step by step.
     pub(super) fn active(&self) -> Vec<(u32, u32)> {
         let Some(joining) = self.joining else { return Vec::new() };
@@ -293,6 +269,25 @@ impl RunFigures {
         });
         seconds.collect()
     }
+}
+
+/// Length of a run: its unit, and the requests of each connection or the seconds.
+fn length(plan: &Plan) -> (&'static str, u64) {
+    let connections = u64::from(plan.load.concurrency.connections);
+    match (plan.load.stop, plan.load.share) {
+        (Stop::Requests(each), BudgetScope::PerConnection) => {
+            (REQUESTS, each * plan.requests_in_number())
+        }
+        (Stop::Requests(all), BudgetScope::OneBudget) => (REQUESTS, all / connections),
+        (Stop::AfterNs(ns), _) => ("Seconds", ns / 1_000_000_000),
+    }
+}
+
+const REQUESTS: &str = "Requests per client";
+
+fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
+    let first = total.connections.tls.negotiated.first()?;
+    Some((first.version.to_string(), first.cipher.to_string()))
 }
 
 /// A part of a report.

@@ -18,10 +18,8 @@ const NONE: &str = "---";
 pub(crate) fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:<9} Threads", run.threads)?;
     writeln!(out, "{:<9} Connections per thread", run.clients)?;
-    match (run.requests, run.seconds) {
-        (Some(requests), _) => writeln!(out, "{requests:<9} Requests per client"),
-        (None, seconds) => writeln!(out, "{:<9} Seconds", seconds.unwrap_or_default()),
-    }
+    let (unit, length) = run.length;
+    writeln!(out, "{length:<9} {unit}")
 }
 
 /// A section: its table, and its distribution if that is wanted.
@@ -185,8 +183,7 @@ mod tests {
             lookups: Vec::new(),
             threads: 1,
             clients: 1,
-            requests: None,
-            seconds: None,
+            length: ("Seconds", 1),
             joining: None,
             cluster: false,
             endpoints: Endpoints::default(),

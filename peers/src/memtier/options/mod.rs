@@ -365,7 +365,7 @@ pub(super) mod tests {
     #[test]
     fn every_option_is_read() {
         for known in known().chain(ours()) {
-            let given = TypedOption { name: known.name, value: known.takes().then(String::new) };
+            let given = TypedOption { name: known.name, value: known.takes.then(String::new) };
             // One that is read nowhere panics.
             let _ = Options::read(&[given]);
         }

@@ -75,9 +75,6 @@ pub(crate) struct Figures {
     pub(crate) verbs: Vec<(&'static str, Counts)>,
 }
 
-/// The verbs with latencies of their own.
-const APART: [&str; 2] = ["get", "set"];
-
 impl Figures {
     /// Returns the figures of a tally.
     pub(crate) fn new(roles: &Roles, tally: &Tally) -> Self {
@@ -111,13 +108,10 @@ impl Figures {
                     counts.miss += misses;
                 }
             }
-            let mut kept =
-                [Some(0), APART.iter().position(|verb| *verb == role.verb).map(|n| n + 1)];
-            if latency.count() == 0 {
-                kept = [None; 2];
-            }
-            for at in kept.into_iter().flatten() {
-                merge_latency(&mut figures.latency[at], latency);
+            for (into, verb) in figures.latency.iter_mut().zip([role.verb, "get", "set"]) {
+                if verb == role.verb && latency.count() > 0 {
+                    merge_latency(into, latency);
+                }
             }
             figures.all.add(counts);
             merge_counts(&mut figures.verbs, role.verb, counts);

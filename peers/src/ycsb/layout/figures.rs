@@ -2,20 +2,12 @@
 
 use measure::Latency;
 
+use super::java;
 use super::options::YcsbOptions;
 use super::sections::ReturnCounts;
 
-/// Section, name of the figure, and its value.
-pub(super) type Figure = (String, String, Value);
-
-/// A number, whole or not.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value {
-    Whole(u64),
-    Real(f64),
-    /// Placeholder of a missing number.
-    Filler,
-}
+/// Section, name of the figure, and its number as text.
+pub(super) type Figure = (String, String, String);
 
 const NS_PER_US: u64 = 1_000;
 const US_PER_BUCKET: u64 = 1_000;
@@ -46,15 +38,20 @@ impl<'n> Figures<'n> {
     }
 
     pub(super) fn whole(&mut self, measure: impl Into<String>, value: u64) {
-        self.all.push((self.name.to_owned(), measure.into(), Value::Whole(value)));
+        self.put(measure, value.to_string());
     }
 
     pub(super) fn real(&mut self, measure: impl Into<String>, value: f64) {
-        self.all.push((self.name.to_owned(), measure.into(), Value::Real(value)));
+        self.put(measure, java::double(value));
     }
 
+    /// Adds a line of text, whose number is a filler.
     pub(super) fn filler(&mut self, measure: &str) {
-        self.all.push((self.name.to_owned(), measure.to_owned(), Value::Filler));
+        self.put(measure, "-1".to_owned());
+    }
+
+    fn put(&mut self, measure: impl Into<String>, number: String) {
+        self.all.push((self.name.to_owned(), measure.into(), number));
     }
 
     pub(super) fn returned(&mut self, returned: Option<ReturnCounts>) {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use measure::Latency;
-use report::RecordError;
 
 use super::options::Kind;
 use super::sections::Section;
@@ -53,28 +53,20 @@ impl HdrFiles {
     ///
     /// # Errors
     /// Returns an error if a histogram cannot be written.
-    pub(crate) fn files(
-        &self,
-        started_at: SystemTime,
-    ) -> Result<Vec<(&str, Vec<u8>)>, RecordError> {
-        let mut files = Vec::new();
-        for (name, lines) in &self.sections {
-            files.push((name.as_str(), log(name, lines, started_at)?));
-        }
-        Ok(files)
+    pub(crate) fn files(&self, started_at: SystemTime) -> Result<Vec<(&str, Vec<u8>)>> {
+        let sections = self.sections.iter();
+        sections.map(|(name, lines)| Ok((name.as_str(), log(name, lines, started_at)?))).collect()
     }
 }
 
-fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>, RecordError> {
-    let fault = |e: &dyn std::fmt::Display| RecordError::wrong(e.to_string());
+fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     IntervalLogWriterBuilder::new()
         .add_comment(&format!("[Logging for: {name}]"))
         .add_comment("[Histogram log format version 1.2]")
         .with_start_time(started_at.max(SystemTime::UNIX_EPOCH))
-        .begin_log_with(&mut out, &mut serializer)
-        .map_err(|e| fault(&e))?;
+        .begin_log_with(&mut out, &mut serializer)?;
     out.extend_from_slice(
         b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
           \"Interval_Compressed_Histogram\"\n",
@@ -82,10 +74,10 @@ fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>,
     let mut text = Vec::new();
     let mut builder = IntervalLogWriterBuilder::new();
     let builder = builder.with_max_value_divisor(US_PER_S);
-    let mut log = builder.begin_log_with(&mut text, &mut serializer).map_err(|e| fault(&e))?;
+    let mut log = builder.begin_log_with(&mut text, &mut serializer)?;
     for LogLine { from, length, latency } in lines {
-        let histogram = microseconds(latency)?;
-        log.write_histogram(&histogram, *from, *length, None).map_err(|e| fault(&e))?;
+        let written = log.write_histogram(&microseconds(latency)?, *from, *length, None);
+        written.map_err(|error| anyhow!("{error}"))?;
     }
     drop(log);
     out.extend(text);
@@ -93,11 +85,10 @@ fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>,
 }
 
 /// Converts a histogram to microseconds.
-fn microseconds(latency: &Latency) -> Result<Histogram<u64>, RecordError> {
-    let created = Histogram::<u64>::new(3);
-    let mut histogram = created.map_err(|e| RecordError::wrong(e.to_string()))?;
+fn microseconds(latency: &Latency) -> Result<Histogram<u64>> {
+    let mut histogram = Histogram::<u64>::new(3)?;
     for (ns, count) in latency.recorded() {
-        histogram.record_n(ns / NS_PER_US, count).map_err(|e| RecordError::wrong(e.to_string()))?;
+        histogram.record_n(ns / NS_PER_US, count)?;
     }
     Ok(histogram)
 }

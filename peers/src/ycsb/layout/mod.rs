@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use report::{Format, Summary};
 
-use figures::{Figure, Figures, Value};
+use figures::{Figure, Figures};
 
 pub(crate) use hdr_log::HdrFiles;
 pub(crate) use named::logged;
-pub(crate) use options::{ByStatus, Exporter, Interval, Kind, OtherFigures, YcsbOptions};
+pub(crate) use options::{Exporter, Interval, Kind, OtherFigures, YcsbOptions};
 pub(crate) use raw::RawLog;
 pub(crate) use sections::{Section, sections};
 pub(crate) use series::Series;
@@ -38,22 +38,12 @@ pub(crate) struct Ycsb {
 }
 
 impl Ycsb {
-    /// A report with these options.
-    pub(crate) fn new(options: YcsbOptions) -> Self {
-        Self { options, series: None, written: false }
+    /// A report with these options, and with averages over time, if these are reported.
+    pub(crate) fn new(options: YcsbOptions, series: Option<Arc<Mutex<Series>>>) -> Self {
+        Self { options, series, written: false }
     }
 
-    /// Adds the series for [`OtherFigures::TimeSeries`]: it must be complete before the report is written.
-    pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
-        Self { series: Some(series), ..self }
-    }
-
-    fn write(&mut self, (name, measure, value): &Figure, out: &mut dyn Write) -> io::Result<()> {
-        let number = match value {
-            Value::Whole(number) => number.to_string(),
-            Value::Real(number) => java::double(*number),
-            Value::Filler => "-1".to_owned(),
-        };
+    fn write(&mut self, (name, measure, number): &Figure, out: &mut dyn Write) -> io::Result<()> {
         let first = !std::mem::replace(&mut self.written, true);
         let before = match self.options.exporter {
             Exporter::Text => return writeln!(out, "[{name}], {measure}, {number}"),
@@ -64,7 +54,7 @@ impl Ycsb {
         };
         // JSON has no such numbers.
         let is_number = !number.starts_with(['N', 'I']);
-        let number = if is_number { number } else { format!("\"{number}\"") };
+        let number = if is_number { number.clone() } else { quoted(number) };
         let (name, measure) = (quoted(name), quoted(measure));
         write!(
             out,
@@ -72,6 +62,13 @@ impl Ycsb {
         )
     }
 }
+
+/// Figures of the collections of garbage, of which there are none.
+const NO_COLLECTIONS: [[&str; 3]; 3] = [
+    ["TOTAL_GCs", "Count", "0"],
+    ["TOTAL_GC_TIME", "Time(ms)", "0"],
+    ["TOTAL_GC_TIME_%", "Time(%)", "0.0"],
+];
 
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -103,24 +100,22 @@ impl Format for Ycsb {
         let run = summary.run;
         let elapsed_ms = (summary.elapsed_s * 1e3).round().max(1.0);
         let rate = summary.counted() as f64 * 1e3 / elapsed_ms;
-        let figure =
-            |name: &str, measure: &str, value| (name.to_owned(), measure.to_owned(), value);
+        let mut overall = Figures::new("OVERALL");
+        overall.whole("RunTime(ms)", elapsed_ms as u64);
+        overall.real("Throughput(ops/sec)", rate);
+        let mut figures = overall.all;
         // No memory is collected here.
-        let mut figures = vec![
-            figure("OVERALL", "RunTime(ms)", Value::Whole(elapsed_ms as u64)),
-            figure("OVERALL", "Throughput(ops/sec)", Value::Real(rate)),
-            figure("TOTAL_GCs", "Count", Value::Whole(0)),
-            figure("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
-            figure("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
-        ];
+        figures.extend(NO_COLLECTIONS.map(|figure| figure.map(str::to_owned).into()));
         let raw = RawLog::new(run, &self.options);
         for section in raw.sections() {
             figures.extend(section_figures(&section, &self.options, &raw));
             if let Some(series) = &self.series {
                 let series = series.lock().unwrap_or_else(PoisonError::into_inner);
-                figures.extend(series.averages(&section.name).map(|(from_ms, us)| {
-                    figure(&section.name, &from_ms.to_string(), Value::Real(us))
-                }));
+                let mut averages = Figures::new(&section.name);
+                for (from_ms, us) in series.averages(&section.name) {
+                    averages.real(from_ms.to_string(), us);
+                }
+                figures.extend(averages.all);
             }
         }
         figures.iter().try_for_each(|figure| self.write(figure, out))

@@ -20,8 +20,8 @@ pub(crate) struct YcsbOptions {
     pub(crate) buckets: usize,
     /// Set if [`OtherFigures::Raw`] reports only the number of operations.
     pub(crate) no_summary: bool,
-    /// Failed operations that get a section for each cause.
-    pub(crate) by_status: ByStatus,
+    /// End of the names of sections of failures: `FAILED`, or the status, which all of them have in common.
+    pub(crate) failed: &'static str,
 }
 
 /// Form in which figures are written.
@@ -103,18 +103,6 @@ pub(crate) enum Interval {
     Both,
 }
 
-/// Failures that have a section for each cause.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum ByStatus {
-    /// None.
-    #[default]
-    No,
-    /// All.
-    All,
-    /// Failures with these names.
-    Those(Vec<String>),
-}
-
 /// A percentile as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Percentile {
@@ -166,20 +154,8 @@ impl Default for YcsbOptions {
             verbose: false,
             buckets: 1000,
             no_summary: false,
-            by_status: ByStatus::default(),
+            failed: "FAILED",
         }
-    }
-}
-
-impl ByStatus {
-    /// End of the name of an operation that failed with `status`.
-    pub(super) fn ending(&self, status: &str) -> String {
-        let text = match self {
-            Self::No => false,
-            Self::All => true,
-            Self::Those(names) => names.iter().any(|name| name == status),
-        };
-        if text { status.to_owned() } else { "FAILED".to_owned() }
     }
 }
 

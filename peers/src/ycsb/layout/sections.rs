@@ -3,15 +3,13 @@
 //! A read-modify-write counts as a READ, an UPDATE and the whole; failures are separate; the cleanup of the
 //! client is an operation as well.
 
-use std::borrow::Cow;
-
 use measure::{CORRUPT, FailureLatency, Latency, SeparateFailures, Tally};
 use report::escape;
 use workload::{LogSubject, Plan};
 
 use super::java;
 use super::named::{Misses, NamedSource, named};
-use super::options::{ByStatus, Interval, YcsbOptions};
+use super::options::{Interval, YcsbOptions};
 
 /// Start of the names of sections of latencies from when something was due.
 pub(super) const INTENDED: &str = "Intended-";
@@ -42,16 +40,6 @@ pub(crate) struct ReturnCounts {
     pub(crate) error: u64,
 }
 
-/// View of the figures of an operation, or of a command of one.
-struct TallyView<'t> {
-    ok: u64,
-    missed: u64,
-    failed: u64,
-    service: &'t Latency,
-    response: &'t Latency,
-    separate_failures: Option<&'t SeparateFailures>,
-}
-
 /// The sections for a tally of this plan, in YCSB's order; `connections` were closed.
 pub(crate) fn sections(
     plan: &Plan,
@@ -59,9 +47,9 @@ pub(crate) fn sections(
     connections: u64,
     options: &YcsbOptions,
 ) -> Vec<Section> {
-    let (by_status, precision) = (&options.by_status, plan.recording.precision);
+    let (failed, precision) = (options.failed, plan.recording.precision);
     let of = |intended: bool| {
-        let mut all = Sections { intended, by_status, precision, all: Vec::new() };
+        let mut all = Sections { intended, failed, precision, all: Vec::new() };
         all.collect(plan, tally);
         all.verified(plan, tally);
         all.cleanup(connections);
@@ -84,72 +72,69 @@ pub(crate) fn sections(
     }
 }
 
-struct Sections<'o> {
+struct Sections {
     intended: bool,
-    by_status: &'o ByStatus,
+    failed: &'static str,
     precision: u8,
     all: Vec<Section>,
 }
 
-impl Sections<'_> {
+impl Sections {
     fn collect(&mut self, plan: &Plan, tally: &Tally) {
         let different = plan.different_commands();
         for NamedSource { name, source, misses } in named(plan) {
-            let seen = match source {
+            match source {
                 LogSubject::Command(at) => {
-                    let command = &tally.commands[different.of[at as usize] as usize];
-                    TallyView {
-                        ok: command.ok,
-                        missed: command.miss,
-                        failed: command.errors,
-                        service: &command.service,
-                        response: command.response(),
-                        separate_failures: command.separate_failures.as_ref(),
-                    }
+                    let of = &tally.commands[different.of[at as usize] as usize];
+                    let latency = if self.intended { of.response() } else { &of.service };
+                    let ended = [of.ok, of.miss, of.errors];
+                    self.add(&name, misses, ended, latency, of.separate_failures.as_ref());
                 }
                 LogSubject::Operation(at) => {
-                    let Some(operation) = tally.operations.get(at as usize) else { continue };
-                    TallyView {
-                        ok: operation.ok,
-                        missed: operation.missed,
-                        failed: operation.failed,
-                        service: &operation.service,
-                        response: operation.response(),
-                        separate_failures: operation.separate_failures.as_ref(),
-                    }
+                    let Some(of) = tally.operations.get(at as usize) else { continue };
+                    let latency = if self.intended { of.response() } else { &of.service };
+                    let ended = [of.ok, of.missed, of.failed];
+                    self.add(&name, misses, ended, latency, of.separate_failures.as_ref());
                 }
-            };
-            self.add(&name, &seen, misses);
+            }
         }
     }
 
-    fn add(&mut self, name: &str, seen: &TallyView<'_>, misses: Misses) {
+    /// Adds what ended well, missed and failed, with latencies of all but separate failures.
+    fn add(
+        &mut self,
+        name: &str,
+        misses: Misses,
+        ended: [u64; 3],
+        latency: &Latency,
+        separate_failures: Option<&SeparateFailures>,
+    ) {
         let timed = |timed: &FailureLatency| match (&timed.scheduled_response, self.intended) {
             (Some(response), true) => response.clone(),
             _ => timed.service.clone(),
         };
-        let mut good = if self.intended { seen.response } else { seen.service }.clone();
+        let [ok, missed, failed] = ended;
+        let mut good = latency.clone();
         let mut bad = Latency::new(self.precision);
-        if let Some(separate_failures) = seen.separate_failures {
-            let missed = if misses == Misses::Fail { &mut bad } else { &mut good };
-            missed.merge(&timed(&separate_failures.missed));
-            let failed = if misses == Misses::AllSucceed { &mut good } else { &mut bad };
-            failed.merge(&timed(&separate_failures.failed));
+        if let Some(separate) = separate_failures {
+            let of_missed = if misses == Misses::Fail { &mut bad } else { &mut good };
+            of_missed.merge(&timed(&separate.missed));
+            let of_failed = if misses == Misses::AllSucceed { &mut good } else { &mut bad };
+            of_failed.merge(&timed(&separate.failed));
         }
         let returned = match misses {
-            Misses::Fail => Some((seen.ok, seen.missed + seen.failed)),
-            Misses::Succeed => Some((seen.ok + seen.missed, seen.failed)),
+            Misses::Fail => Some((ok, missed + failed)),
+            Misses::Succeed => Some((ok + missed, failed)),
             Misses::AllSucceed => None,
         };
         let returned =
             returned.map(|(ok, error)| ReturnCounts { ok, error, ..ReturnCounts::default() });
         let any = returned.is_none_or(|returned| returned != ReturnCounts::default());
-        if good.count() > 0 || any && seen.ok + seen.missed + seen.failed > 0 {
-            self.put(Cow::Borrowed(name), good, returned);
+        if good.count() > 0 || any && ok + missed + failed > 0 {
+            self.put(name, good, returned);
         }
         if bad.count() > 0 {
-            let ending = self.by_status.ending("ERROR");
-            self.put(Cow::Owned(format!("{name}-{ending}")), bad, None);
+            self.put(&format!("{name}-{}", self.failed), bad, None);
         }
     }
 
@@ -175,10 +160,10 @@ impl Sections<'_> {
         returned.error -= unexpected;
         let only_unexpected = returned.error == 0;
         if unexpected > 0 && only_unexpected {
-            let ending = format!("READ-{}", self.by_status.ending("ERROR"));
+            let ending = format!("READ-{}", self.failed);
             if let Some(at) = self.all.iter().position(|section| section.name == ending) {
                 let latency = self.all.remove(at).latency;
-                self.put(Cow::Borrowed("READ"), latency, None);
+                self.put("READ", latency, None);
             }
         }
         let mut latency = Latency::new(self.precision);
@@ -186,7 +171,7 @@ impl Sections<'_> {
             // It is due at no time of its own.
             latency.record_n(0, checked.ok + checked.unexpected + checked.error);
         }
-        self.put(Cow::Borrowed(VERIFY), latency, Some(checked));
+        self.put(VERIFY, latency, Some(checked));
     }
 
     /// The kernel closes connections in the background, which takes no measured time.
@@ -194,13 +179,13 @@ impl Sections<'_> {
         if connections > 0 {
             let mut latency = Latency::new(self.precision);
             latency.record_n(0, connections);
-            self.put(Cow::Borrowed(CLEANUP), latency, None);
+            self.put(CLEANUP, latency, None);
         }
     }
 
-    fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<ReturnCounts>) {
+    fn put(&mut self, name: &str, latency: Latency, returned: Option<ReturnCounts>) {
         // Names of a saved run are anybody's.
-        let name = escape(&*name);
+        let name = escape(name);
         match self.all.iter_mut().find(|section| section.name == name) {
             Some(known) => {
                 known.latency.merge(&latency);

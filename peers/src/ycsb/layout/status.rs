@@ -87,15 +87,11 @@ fn remaining(seconds: u64) -> String {
     let mut text = String::new();
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
-    let mut say = |count: u64, one: &str, many: &str| {
+    let minutes = if days < 1 { minutes } else { 0 };
+    for (count, unit) in [(days, "day"), (hours, "hour"), (minutes, "minute")] {
         if count > 0 {
-            let _ = write!(text, "{count} {} ", if count == 1 { one } else { many });
+            let _ = write!(text, "{count} {unit}{} ", if count == 1 { "" } else { "s" });
         }
-    };
-    say(days, "day", "days");
-    say(hours, "hour", "hours");
-    if days < 1 {
-        say(minutes, "minute", "minutes");
     }
     if seconds < 60 {
         let word = if rest < 10 { "second" } else { "seconds" };
