@@ -2,7 +2,7 @@
 
 use naming::RATE;
 
-use super::RunDigest;
+use super::{Pairing, RunDigest, Setup};
 use crate::{Finding, LimitedBy, verdict};
 
 /// Limit of a run, for tables.
@@ -33,7 +33,7 @@ pub type Limits = Vec<(Limit, usize)>;
 pub enum Caution {
     /// The client limited the first, the second or both.
     ByClient([bool; 2]),
-    /// Other programs took CPU time.
+    /// Other programs took CPU time, and runs did not take turns.
     Disturbed,
     /// The network limited both.
     ByNetwork,
@@ -60,9 +60,9 @@ impl Caution {
             }
             Self::ByClient([true, false]) => limited(first),
             Self::ByClient([false, _]) => limited(second),
-            Self::Disturbed => {
-                "other processes took CPU time: the ratio may reflect this disturbance".to_owned()
-            }
+            Self::Disturbed => "other programs took CPU time, and these runs were not made in turn: the difference \
+                may be theirs; compare the servers themselves"
+                .to_owned(),
             Self::ByNetwork => {
                 "the network limited both sides: the ratio is that of the network paths".to_owned()
             }
@@ -77,8 +77,8 @@ impl Caution {
 }
 
 /// Returns the reasons for doubt of a ratio of sides that were mostly limited so.
-pub(super) fn warnings(sides: [Option<LimitedBy>; 2], open_loop: bool) -> Vec<Caution> {
-    let [a, b] = sides;
+pub(super) fn warnings(sides: [Option<LimitedBy>; 2], setup: &Setup) -> Vec<Caution> {
+    let ([a, b], open_loop) = (sides, setup.open_loop);
     let mut warnings = Vec::new();
     match (a, b) {
         (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
@@ -86,7 +86,8 @@ pub(super) fn warnings(sides: [Option<LimitedBy>; 2], open_loop: bool) -> Vec<Ca
             warnings.push(Caution::ByClient(by_client));
         }
         (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => {
-            warnings.push(Caution::Disturbed);
+            // What disturbs runs that take turns is in the interval.
+            warnings.extend((setup.pairing == Pairing::None).then_some(Caution::Disturbed));
         }
         (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(Caution::ByNetwork),
         (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {

@@ -168,7 +168,7 @@ impl TestComparison {
         let rows = rows.filter_map(|metric| rows::row(metric, setup, figures.each_ref(), &excuse));
         let [first, second] = &setup.names;
         let sides = [Side::new(first, a), Side::new(second, b)];
-        let mut warnings = limits::warnings(sides.each_ref().map(Side::mostly), setup.open_loop);
+        let mut warnings = limits::warnings(sides.each_ref().map(Side::mostly), setup);
         warnings.retain(|caution| !setup.by_command || *caution != Caution::RateSet);
         Self {
             name: name.to_owned(),
@@ -339,9 +339,10 @@ impl Comparison {
 /// Noise, as a share of the time, from which narrower intervals are worth advice.
 const HELD_MIN: f64 = 0.03;
 
-/// Describes the noise while something stayed open, and the remedy.
+/// Describes the noise of runs that took turns while something stayed open, and the remedy.
 pub fn noise(comparison: &Comparison) -> Option<String> {
-    let open = comparison.pairs().filter(|pair| pair.is_open());
+    let in_turn = comparison.pairs().filter(|pair| pair.setup.pairing == Pairing::Blocks);
+    let open = in_turn.filter(|pair| pair.is_open());
     let held = open.flat_map(|pair| &pair.sides).map(|side| side.held).fold(0.0, f64::max);
     (held >= HELD_MIN).then(|| {
         format!(
