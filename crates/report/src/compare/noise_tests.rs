@@ -6,8 +6,7 @@ use measure::statistics::Noise;
 
 use super::tests::{compared, comparison, glances};
 use super::*;
-use crate::Failures;
-use crate::{Figures, Summary};
+use crate::{Failures, Figures, LimitedBy, Summary};
 
 /// The interval alone decides: one wholly beyond 1 is a difference, however wide it is, and none is
 /// "unsteady".
@@ -50,6 +49,29 @@ fn an_interval_alone_decides_what_a_row_says() {
         assert_eq!(row.is_worse(20.0), if is_lower_better { low > 1.2 } else { high < 0.8 });
         assert!(!row.is_worse(20.0) || said.starts_with("worse"), "{low} {high}: {said}");
     }
+}
+
+#[test]
+fn noise_is_told_by_whether_the_runs_took_turns() {
+    let noisy = |seed| {
+        let mut runs = glances(4, 1e5, 0.3, seed);
+        for run in &mut runs {
+            run.limited_by = LimitedBy::Contention;
+            run.held.share = 0.4;
+        }
+        runs
+    };
+    let said = |pairing| {
+        let test = compared(pairing, &noisy(1), &noisy(2));
+        assert!(test.is_open());
+        (test.cautions().join("; "), noise(&comparison(vec![test], None)))
+    };
+    let (cautions, told) = said(Pairing::Blocks);
+    assert!(
+        cautions.is_empty() && told.unwrap().contains("40 % of the time, in turn on all sides")
+    );
+    let (cautions, told) = said(Pairing::None);
+    assert!(cautions.contains("not made in turn") && told.is_none(), "{cautions}");
 }
 
 #[test]
