@@ -222,9 +222,10 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
     assert!(found.given_up && found.passes_per_s.is_none(), "{found:?}");
     assert_eq!(
         conclusion.headline,
-        "cannot be judged here: other programs held the CPU in 16 of 16 trials"
+        "no rate is sure to keep p99<2ms here: other programs held the CPU in 17 of 17 trials"
     );
-    assert_eq!(trials, 16);
+    // Four rates, and one far above.
+    assert_eq!(trials, 17);
     assert_eq!(conclusion.answered, SearchOutcome::Unjudged, "{conclusion:?}");
     // What is kept in a calm moment is a lower end.
     let calm = |trial: u32| trial.is_multiple_of(4);
