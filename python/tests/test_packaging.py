@@ -89,7 +89,7 @@ class Dashboard(unittest.TestCase):
         self.assertGreater(len(shown), 10)
         self.assertEqual(shown - served() - {"keystorm_errors_total"}, set())
         source = Path(__file__).parent.parent.parent / "crates/report/src/openmetrics.rs"
-        self.assertIn('self.counters("errors"', source.read_text(), "only a run with errors serves them")
+        self.assertIn('("errors", "counter"', source.read_text(), "only a run with errors serves them")
 
     def test_panels_are_apart_and_have_names_of_their_own(self) -> None:
         panels = json.loads((PACKAGING / "grafana/keystorm.json").read_text())["panels"]
