@@ -49,7 +49,6 @@ impl SegmentResult {
             let p99 = p99.filter(|ns| *ns > 0 && of.count >= REPLIES_MIN);
             p99_ms[kind] = p99.map(|ns| ns as f64 / 1e6);
         }
-        let cause = Disturbance::from_run(run).map(|found| found.cause);
         Self {
             segment,
             rate_per_s,
@@ -57,7 +56,7 @@ impl SegmentResult {
             p99_ms,
             server_cores: CpuFigures::from_summary(&summary).server_cores,
             limited_by: rate_per_s.is_none().then_some(run.verdict.limited_by),
-            void: cause.filter(|cause| cause.voids_turn()),
+            void: Disturbance::voiding_turn(run),
         }
     }
 

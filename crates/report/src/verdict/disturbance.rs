@@ -53,12 +53,6 @@ impl Cause {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
-    /// Returns whether a run is void where runs are taken in turn: the client sent requests late although connections
-    /// had room. Other programs and the hypervisor affect all that takes turns, and so widen the intervals.
-    pub fn voids_turn(self) -> bool {
-        self == Self::ClientLate
-    }
-
     /// Returns the name, as used in documents.
     pub fn name(self) -> &'static str {
         match self {
@@ -101,6 +95,12 @@ impl Disturbance {
     /// Returns the reason why a run is void; `None` for a valid one.
     pub fn from_run(run: &Run) -> Option<Self> {
         Self::of_evidence(&Evidence::new(&run.plan, &run.measurement, &run.watched))
+    }
+
+    /// Returns the reason why a run is void among runs that take turns: the client sent requests late although
+    /// connections had room. Other programs and the hypervisor affect all that takes turns, and so widen intervals.
+    pub fn voiding_turn(run: &Run) -> Option<Cause> {
+        Self::from_run(run).map(|found| found.cause).filter(|cause| *cause == Cause::ClientLate)
     }
 
     fn of_evidence(evidence: &Evidence) -> Option<Self> {

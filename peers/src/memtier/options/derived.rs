@@ -1,4 +1,4 @@
-//! What options mean together.
+//! Settings that follow from several options.
 
 use workload::{JoinSchedule, ProtocolKind, Spacing};
 

@@ -301,7 +301,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         let taken = &mut self.taken[load];
         // A client that is late again and again is so on all sides: then blocks count as they are.
         let repeats = self.schedule.repeats_void && taken.void.len() < self.wanted as usize;
-        let spoiled = runs.iter().flatten().find_map(spoiled).filter(|_| repeats);
+        let spoiled = runs.iter().flatten().find_map(Disturbance::voiding_turn).filter(|_| repeats);
         taken.void.extend(spoiled);
         let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };
         for (glances, runs) in of_sides.iter_mut().zip(&runs) {
@@ -341,11 +341,6 @@ impl<'b, 'r> Blocks<'b, 'r> {
 fn short_name(name: &str) -> &str {
     let inner = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     inner.map_or(name, |(_, inner)| inner)
-}
-
-/// Returns the reason why a run is void.
-fn spoiled(run: &Run) -> Option<Cause> {
-    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| cause.voids_turn())
 }
 
 #[cfg(test)]
