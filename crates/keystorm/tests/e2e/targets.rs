@@ -77,17 +77,18 @@ fn what_the_server_recorded_is_judged_beside_programs_that_hold_the_cpu() {
     let _busy = BusyLoops::start();
     let dir = tempfile::tempdir().unwrap();
     let json = dir.path().join("run.json");
-    let line = format!("--rps 500 --duration 6 --slo p99<10ms --json {} get k", json.display());
+    let line = format!("--rps 500 --duration 10 --slo p99<10ms --json {} get k", json.display());
     let running = server.keystorm(&line).start();
-    for calls in [500, 1000, 1500] {
+    // The longest waits of a machine with other programs, and what a hypervisor takes, are shorter than these.
+    for calls in [500, 1500, 2500] {
         running.until("load runs", |_| server.calls("get") >= calls);
-        server.ask(&["DEBUG", "SLEEP", "0.3"]);
+        server.ask(&["DEBUG", "SLEEP", "1"]);
     }
     running.wait().exits(3).prints("and events that the server recorded made ");
     let document = document(&json);
     valid_by("keystorm.run.1.json", &document);
     let recorded = document["tests"][0]["target"]["bounds"][0]["recorded"].as_f64().unwrap();
-    // Three times 0.3 s of 6 s, less the server's own waits for a CPU.
+    // Three times 1 s of 10 s, less the server's own waits for a CPU.
     assert!(recorded > 0.01 && recorded < 0.5, "{recorded}");
     // The verdict and the worst moments name them as often.
     let test = &document["tests"][0];
