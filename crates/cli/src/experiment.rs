@@ -19,19 +19,17 @@ use naming::{
     PROBE, RATE, REPEAT, REQUESTS, SEQUENTIAL, SHARD, SIZE, SLO, START_AT, STDIN_ARG, TESTS,
     WARMUP, WINDOW, WORKLOAD,
 };
-use spec::DeliveryOptions;
 use spec::values::Count;
 
 pub use self::output::{ExperimentOptions, LiveOption};
-use super::deliver::message_load;
 use super::front::{command, with_options, with_those_of_one_run};
 use super::run::{self, ParsedArgs};
-use super::suggestions::named;
+use super::suggestions::{named, no_option, shorten_names};
 use super::{Intent, UsageError, connect, deliver};
 use grid::Grid;
 pub use line::refuse_address;
 use line::{SplitLine, takes};
-use typed_line::{Arity, TypedLine};
+use typed_line::{Arity, TypedLine, words_of};
 
 /// A point of a grid: the value of each axis, and the load with them.
 pub type GridPoint = (Vec<String>, ParsedArgs);
@@ -129,7 +127,9 @@ fn words_apart(own: &Command, args: Vec<OsString>) -> (Vec<OsString>, Vec<OsStri
     (line.words(), words)
 }
 
-/// Splits a command line in which `deliver` or `connect` may follow the options.
+/// Splits a command line, in which `deliver` or `connect` may follow the options, into an experiment's own options and
+/// the line of a run. `words` are those of the experiment, if it has some, and `refused` are the options of a run that
+/// it cannot have, and why.
 fn split(
     own: &Command,
     args: Vec<OsString>,
@@ -143,8 +143,21 @@ fn split(
             .or_else(|| named(&of_run, name))
             .or_else(|| of_kinds.as_ref().and_then(|kinds| named(kinds, name)))
     };
-    let line = hoisted(args, |name| find(name).map(takes))?;
-    line::split(own, &of_run, find, line, words, refused)
+    let mut line = hoisted(args, |name| find(name).map(takes))?;
+    if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
+        return Err(no_option(&given.name, own, &of_run));
+    }
+    shorten_names(&mut line, find);
+    match words {
+        Some(words) => line.rest = words,
+        None => line::misplaced(&line, own)?,
+    }
+    let command_line = line::command_line(name_of(own), &line);
+    let typed = line.take(|given| named(own, &given.name).is_some());
+    if let Some((name, why)) = refused.iter().find(|(name, _)| line.has(name)) {
+        return Err(UsageError(format!("{name} {why}")));
+    }
+    Ok(SplitLine { own: words_of(&typed), line, command_line })
 }
 
 /// The options of an experiment, and behind them those of a run that it takes too: all but those that
@@ -202,22 +215,20 @@ pub(super) fn read_load(
     mut line: TypedLine,
 ) -> Result<Result<ParsedArgs, Intent>, UsageError> {
     let connects = connect::take_word(&mut line);
-    let mut messages = message_load(&mut line)?;
-    let words = messages.as_mut().map(|load| std::mem::take(&mut load.words));
-    let mut read = ParsedArgs::read(name, own, words.unwrap_or_else(|| line.words()))?;
+    let kind = deliver::take_kind(&mut line)?;
+    let mut read = ParsedArgs::read(
+        name,
+        |command| match kind {
+            Some(kind) => kind.added_to(own(command)),
+            None => own(command),
+        },
+        line.words(),
+    )?;
     if let Ok(typed) = &mut read {
         if connects {
             typed.complete(|spec| connect::complete(spec, false));
         }
-        messages.into_iter().for_each(|load| load.complete(typed));
+        kind.into_iter().try_for_each(|kind| typed.receive(kind))?;
     }
     Ok(read)
-}
-
-/// Makes a load one of messages to these receivers.
-///
-/// # Errors
-/// Returns an error if the options of the receivers make no sense.
-pub fn deliver(load: &mut ParsedArgs, receivers: &DeliveryOptions) -> Result<(), UsageError> {
-    deliver::load_of(receivers).map(|messages| messages.complete(load))
 }

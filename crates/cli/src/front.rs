@@ -40,7 +40,7 @@ pub fn command<O: Parser>() -> Command {
 
 // The functions below do not depend on the type of the options, so they are compiled once for all commands.
 
-fn framed(options: Command) -> Command {
+pub(super) fn framed(options: Command) -> Command {
     let command = options.disable_help_flag(true).args_override_self(true).max_term_width(100);
     let name = command.get_name().to_owned();
     let command = command.bin_name(name);

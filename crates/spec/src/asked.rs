@@ -13,6 +13,7 @@ use workload::{
 };
 
 use crate::data::{KeyOptions, Size};
+use crate::delivery::DeliveryOptions;
 use crate::dialect::KEYSTORM;
 use crate::document::Fields;
 use crate::escape::literal;
@@ -45,7 +46,10 @@ impl LoadSpec {
             spec.data.row_value.take_if(|_| !parts.data.verify);
         }
         spec.given = None;
-        if let Some(given) = given.filter(|_| self.data.workload.is_none()) {
+        if self.delivery.is_some() {
+            // Command and keys of senders follow from the kind of their receivers.
+            (spec.command, spec.data.key_range) = (Vec::new(), None);
+        } else if let Some(given) = given.filter(|_| self.data.workload.is_none()) {
             send(&mut spec, given.in_own_words(&parts.data.keys), parts);
         }
         if let Some(known) = known_password(parts.target.credentials.as_ref()) {
@@ -61,20 +65,6 @@ impl LoadSpec {
         decided(&mut spec, plan);
         if let Some(recorded) = &plan.recorded {
             return replayed(spec, plan, recorded);
-        }
-        if plan.has_receivers() {
-            // The command of senders follows from the kind of their receivers.
-            (spec.command, spec.yes) = (Vec::new(), false);
-            spec.data = DataOptions {
-                size: spec.data.size,
-                size_by: spec.data.size_by,
-                content: spec.data.content,
-                sequential: spec.data.sequential,
-                key_dist: spec.data.key_dist,
-                keys: spec.data.keys,
-                seed: spec.data.seed,
-                ..DataOptions::default()
-            };
         }
         spec
     }
@@ -102,8 +92,8 @@ impl LoadSpec {
             line.extend(recorded.source.split(", ").map(str::to_owned));
             line.extend(["--speed".to_owned(), recorded.speed.to_string()]);
         }
-        let kind = self.delivery.as_ref().map(|delivery| delivery.kind.clone());
-        line.extend(kind.into_iter().flat_map(|kind| ["deliver".to_owned(), kind]));
+        let kind = self.delivery.as_ref().map(DeliveryOptions::kind);
+        line.extend(kind.iter().flat_map(|kind| ["deliver", kind]).map(str::to_owned));
         line.extend(of_process);
         // The words of a plan are texts, so there always are some.
         line.extend(self.words().unwrap_or_default());
@@ -140,9 +130,6 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     }
     if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
         unexpressed.push("its rate had no limit for a time, here it is 0".to_owned());
-    }
-    if plan.has_receivers() && !plan.asked.contains_key("delivery") {
-        unexpressed.push("its receivers, which were saved without their options".to_owned());
     }
     unexpressed
 }

@@ -19,7 +19,11 @@ impl LoadSpec {
     /// # Errors
     /// Returns the reason, in words for the person who typed it, if the options make no sense.
     pub fn plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, SpecError> {
-        self.checked_plans(notes).map_err(SpecError::from)
+        match &self.delivery {
+            Some(receivers) => receivers.senders_of(self)?.checked_plans(notes),
+            None => self.checked_plans(notes),
+        }
+        .map_err(SpecError::from)
     }
 
     fn checked_plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, Text> {
@@ -41,7 +45,8 @@ impl LoadSpec {
 
     /// Returns whether tests of the suite are what is sent.
     pub fn is_suite(&self) -> bool {
-        let others = self.given.is_some() || self.data.replay.is_some();
+        let of_receivers = self.delivery.is_some();
+        let others = self.given.is_some() || self.data.replay.is_some() || of_receivers;
         self.command.is_empty() && !others
     }
 }
@@ -168,6 +173,7 @@ fn built(
     }
     for parts in &mut parts {
         parts.asked = options.asking_for(given.clone(), parts);
+        options.delivery.iter().try_for_each(|receivers| receivers.add_to(parts))?;
     }
     let plans: Vec<Plan> = parts.into_iter().map(PlanParts::build).collect::<Result<_, _>>()?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;

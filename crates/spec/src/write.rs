@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use clap::{Arg, ArgAction, Args, Command};
+use clap::{Arg, Args, Command};
 use naming::OptionId;
 use serde_json::{Map, Value};
 
@@ -68,16 +68,11 @@ impl LoadSpec {
     /// # Errors
     /// Returns an error if a word is not UTF-8.
     pub fn given(&self) -> Result<Vec<PrintedOption>, serde_json::Error> {
-        let mut own = given_fields(self)?;
-        let command = vocabulary();
-        let options = command.get_arguments();
-        let receivers = self.delivery.iter().flat_map(|delivery| &delivery.options);
-        let receivers = receivers.map(|(name, value)| PrintedOption::of_receivers(name, value));
-        let words = options.filter_map(|option| {
-            let value = own.remove(&key(option))?;
-            Some(PrintedOption { option: option.clone(), value })
-        });
-        Ok(words.chain(receivers).collect())
+        let mut given = PrintedOption::of_fields(&vocabulary(), given_fields(self)?);
+        if let Some(receivers) = &self.delivery {
+            given.extend(PrintedOption::of_fields(&receivers.vocabulary(), receivers.given()?));
+        }
+        Ok(given)
     }
 
     /// The first option that is given here, and is another in a load that was made of this one, or that the tool which
@@ -118,11 +113,13 @@ pub(crate) fn given_fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_
 }
 
 impl PrintedOption {
-    /// An option of receivers, with its value, or without one if it takes none.
-    fn of_receivers(name: &str, value: &Value) -> Self {
-        let action = if value.is_boolean() { ArgAction::SetTrue } else { ArgAction::Set };
-        let option = Arg::new(name.to_owned()).long(name.to_owned()).action(action);
-        Self { option, value: value.clone() }
+    /// The options of a command that are among these fields.
+    fn of_fields(command: &Command, mut fields: Map<String, Value>) -> Vec<Self> {
+        let printed = command.get_arguments().filter_map(|option| {
+            let value = fields.remove(&key(option))?;
+            Some(Self { option: option.clone(), value })
+        });
+        printed.collect()
     }
 
     /// Name of the option as people write it: `-c`, `--rps`, `--set order`, or `the command`.

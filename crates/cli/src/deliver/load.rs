@@ -5,13 +5,11 @@
 use std::ffi::OsString;
 
 use clap::Command;
-use spec::DeliveryOptions;
+use spec::delivery::{KINDS, KindOfDelivery};
 
-use super::sending::{DeliveryLoad, KindFront};
-use super::{KINDS, command, kind_named};
+use super::{command, kind_named};
 use crate::experiment::line::takes_of;
-use crate::experiment::typed_line::{Arity, TypedLine, words_of};
-use crate::suggestions::named;
+use crate::experiment::typed_line::{Arity, TypedLine};
 use crate::{UsageError, run, suggestions};
 
 /// The word that says so.
@@ -19,7 +17,7 @@ pub(crate) const WORD: &str = "deliver";
 
 /// Options of all kinds that are numbers, as they are typed.
 pub(crate) fn numbers() -> Vec<String> {
-    let kinds = KINDS.map(|kind| (kind.command)());
+    let kinds: Vec<Command> = KINDS.iter().map(KindOfDelivery::vocabulary).collect();
     let numbers = kinds.iter().flat_map(Command::get_arguments).filter(|option| {
         let names = option.get_value_names().unwrap_or_default();
         names.first().is_some_and(|name| name.starts_with("NUM"))
@@ -38,15 +36,11 @@ pub(crate) fn is_named(args: &[OsString]) -> bool {
 }
 
 /// The kind that the words after the options name; `None` if they are not a delivery.
-fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> {
+fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindOfDelivery>, UsageError> {
     if rest.first().is_none_or(|word| word != WORD) {
         return Ok(None);
     }
-    let Some(word) = rest.get(1) else {
-        let names = KINDS.map(|kind| kind.name).join(", ");
-        return Err(UsageError(format!("deliver requires a kind after it: {names}")));
-    };
-    kind_named(&word.to_string_lossy()).map(Some)
+    kind_named(rest.get(1).map(|word| word.to_string_lossy()).as_deref()).map(Some)
 }
 
 /// The line with the options behind a kind among those in front of it; what is no delivery as it is.
@@ -67,39 +61,37 @@ pub(crate) fn hoisted(
     if let Some(given) = behind.find(|given| takes(&given.name).is_none()) {
         return Err(suggestions::no_option(&given.name, &command(), &run::vocabulary()));
     }
-    if let Some(word) = line.rest.first() {
-        let word = shell_words::quote(&word.to_string_lossy()).into_owned();
-        return Err(UsageError(format!(
-            "unexpected word {word}: deliver has commands of its own; see keystorm deliver --help"
-        )));
-    }
-    line.rest = kind;
+    line.rest.splice(0..0, kind);
     Ok(line)
 }
 
-/// The delivery of options that are given.
+/// The kind of delivery that a line names to which [`hoisted`] was applied, taken from it; `None` if it names none.
 ///
 /// # Errors
-/// Returns an error if the options ask for something impossible.
-pub(crate) fn load_of(given: &DeliveryOptions) -> Result<DeliveryLoad, UsageError> {
-    let words = given.options.iter().map(|(key, value)| match value.as_str() {
-        Some(value) => format!("--{key}={value}").into(),
-        None => format!("--{key}").into(),
-    });
-    (kind_named(&given.kind)?.load)(words.collect(), TypedLine::default())
+/// Returns an error if there is no such kind.
+pub(crate) fn take_kind(
+    line: &mut TypedLine,
+) -> Result<Option<&'static KindOfDelivery>, UsageError> {
+    let kind = kind_of(&line.rest)?;
+    if kind.is_some() {
+        line.rest.drain(..2);
+    }
+    Ok(kind)
 }
 
-/// The delivery that a line names to which [`hoisted`] was applied, with the rest of the line; `None` if it names none.
-///
-/// # Errors
-/// Returns an error if the options ask for something impossible.
-pub(crate) fn message_load(line: &mut TypedLine) -> Result<Option<DeliveryLoad>, UsageError> {
-    let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
-    line.rest.clear();
-    let of_run = run::vocabulary();
-    suggestions::shorten_names(line, |name| named(&of_run, name));
-    let own = (kind.command)();
-    let ours = line
-        .take(|given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none());
-    (kind.load)(words_of(&ours), std::mem::take(line)).map(Some)
+#[cfg(test)]
+mod tests {
+    use workload::DeliveryKind;
+
+    use crate::experiment;
+
+    #[test]
+    fn an_option_of_a_kind_is_not_taken_for_one_of_a_run_with_the_same_name() {
+        let line = "-n 10 deliver notify --event expired --ttl 2s";
+        let words = line.split(' ').map(Into::into).collect();
+        let load = experiment::load("keystorm search", words).unwrap();
+        let plans = load.job(|_| ()).unwrap().plans;
+        let kind = plans[0].delivery.as_ref().map(|delivery| delivery.kind);
+        assert!(matches!(kind, Some(DeliveryKind::Notify { ttl_ms: 2_000, .. })), "{kind:?}");
+    }
 }

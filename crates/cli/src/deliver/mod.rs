@@ -1,38 +1,23 @@
-//! The command line of `keystorm deliver KIND`: senders, receivers and their messages.
+//! The command line of `keystorm deliver KIND`: the run of the senders, and its receivers.
 //!
-//! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
-//! here with the options that it has, and a row in [`KINDS`].
+//! What a kind has, and what its options mean, is in [`spec::delivery`]; here its options stand among those of a run.
 
-mod invalidate;
 mod like;
 mod load;
-mod notify;
-mod pubsub;
-mod queue;
-mod replica;
-mod sending;
 
 use std::ffi::OsString;
 
 use clap::Command;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use workload::Named;
+use naming::{CALLED, CLOCK, IDLE, OptionId, PRINT_WORKLOAD, PROBE, REPEAT, START_AT, STDIN_ARG};
+use spec::REFUSED_WITH_RECEIVERS as REFUSED;
+use spec::delivery::{KINDS, KindOfDelivery};
+use workload::{Plan, Shard};
 
+use super::front::{framed, with_those_of_one_run};
+use super::run::{ParsedArgs, vocabulary};
 use super::suggestions::one_of;
 use super::{FrontEnd, Intent, UsageError, help};
-pub(crate) use load::{WORD, hoisted, is_named, load_of, message_load, numbers, takes};
-use sending::{KindFront, frame, with_those_of_senders};
-
-/// The kinds of delivery.
-const KINDS: [KindFront; 7] = [
-    KindFront::new::<pubsub::PubsubOptions>(),
-    KindFront::new::<queue::ListOptions>(),
-    KindFront::new::<queue::ZsetOptions>(),
-    KindFront::new::<queue::StreamOptions>(),
-    KindFront::new::<notify::NotifyOptions>(),
-    KindFront::new::<replica::ReplicaOptions>(),
-    KindFront::new::<invalidate::InvalidateOptions>(),
-];
+pub(crate) use load::{WORD, hoisted, is_named, numbers, take_kind, takes};
 
 const ABOUT: &str = "\
 Measures how long messages take to their receivers, and counts those that are lost, doubled or out of order";
@@ -44,11 +29,17 @@ the subscribers of its event), replica (a write at the primary to reads at repli
 invalidate (a write to clients with a cache). Load begins when every receiver is confirmed and a message has come \
 through; at the end, messages under way are waited for.";
 
-/// Reads one of the names of a choice.
-fn choice<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(T::NAMES.iter().map(|(_, name)| *name));
-    names.try_map(|name| T::named(&name).ok_or("unknown"))
-}
+/// Options of a run that are none of its load, and that a delivery does not take, each with the reason.
+const REQUEST_OPTIONS: [(OptionId, &str); 8] = [
+    (PROBE, "sends requests, and deliver measures messages"),
+    (CLOCK, "is about requests, and deliver measures messages"),
+    (CALLED, "translates requests; no other tool measures messages"),
+    (START_AT, "starts one client of several by hand; use --on, which shares out receivers, too"),
+    (PRINT_WORKLOAD, "writes requests, and no workload file has receivers"),
+    (IDLE, "opens connections and measures nothing"),
+    (REPEAT, "never ends; use --repeat"),
+    (STDIN_ARG, "reads an argument from standard input, and a message has none"),
+];
 
 /// The front end of `keystorm deliver`.
 pub struct DeliverFront;
@@ -64,7 +55,7 @@ impl FrontEnd for DeliverFront {
 
     fn kinds_with(&self, option: &str) -> Vec<&'static str> {
         let with_option = KINDS.iter().filter(|kind| {
-            (kind.command)().get_arguments().any(|arg| arg.get_long() == Some(option))
+            kind.vocabulary().get_arguments().any(|arg| arg.get_long() == Some(option))
         });
         let kinds: Vec<&str> = with_option.map(|kind| kind.name).collect();
         if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
@@ -75,26 +66,20 @@ impl FrontEnd for DeliverFront {
             return Ok(Intent::Say(page.to_owned()));
         }
         let mut args = like::expanded(&args)?.unwrap_or(args);
-        match args.first().and_then(|word| word.to_str()) {
-            Some("--help") => Ok(Intent::Say(command().render_long_help().to_string())),
-            Some(word) if !word.starts_with('-') => {
-                let kind = kind_named(word)?;
-                args.remove(0);
-                (kind.parse)(args)
-            }
-            _ => {
-                let names = KINDS.map(|kind| kind.name).join(", ");
-                Err(UsageError(format!("deliver requires a kind first: {names}")))
-            }
+        let first = args.first().map(|word| word.to_string_lossy());
+        if first.as_deref() == Some("--help") {
+            return Ok(Intent::Say(command().render_long_help().to_string()));
         }
+        let kind = kind_named(first.as_deref().filter(|word| !word.starts_with('-')))?;
+        parse(kind, args.split_off(1))
     }
 }
 
 /// The options of all kinds.
 pub(crate) fn command() -> Command {
-    let kinds = || KINDS.iter().map(|kind| (kind.command)());
+    let kinds = || KINDS.iter().map(|kind| kind.vocabulary());
     let long_about = format!("{ABOUT}.\n\n{LONG_ABOUT}");
-    let mut all = frame("KIND").about(ABOUT).long_about(long_about);
+    let mut all = Command::new("keystorm deliver").about(ABOUT).long_about(long_about);
     for arg in kinds().flat_map(|kind| kind.get_arguments().cloned().collect::<Vec<_>>()) {
         if !all.get_arguments().any(|known| known.get_id() == arg.get_id()) {
             all = all.arg(arg);
@@ -102,11 +87,89 @@ pub(crate) fn command() -> Command {
     }
     let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
     let examples = examples.collect::<Vec<_>>().join("\n\n");
-    with_those_of_senders(all.arg(like::arg()).after_help(examples))
+    with_those_of_senders(framed_as("KIND", all.arg(like::arg())).after_help(examples))
 }
 
-/// The kind of this name.
-fn kind_named(word: &str) -> Result<&'static KindFront, UsageError> {
+/// Options of `keystorm deliver`, with the usage of this kind and what every command has.
+fn framed_as(kind: &str, own: Command) -> Command {
+    let of_run = vocabulary();
+    let print_plan = of_run.get_arguments().find(|arg| arg.get_id() == "print_plan").cloned();
+    framed(own.args(print_plan)).override_usage(usage(kind))
+}
+
+fn usage(kind: &str) -> String {
+    format!("keystorm deliver {kind} [OPTIONS] [OPTIONS OF A RUN]")
+}
+
+/// The options of a kind, or of all, together with those of the senders' run.
+fn with_those_of_senders(own: Command) -> Command {
+    let of_requests = REQUEST_OPTIONS.map(|(name, _)| name);
+    with_those_of_one_run(own, &[&REFUSED[..], &of_requests].concat())
+}
+
+/// The kind that the word after `deliver` names.
+fn kind_named(word: Option<&str>) -> Result<&'static KindOfDelivery, UsageError> {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let Some(word) = word else {
+        return Err(UsageError(format!("deliver requires a kind after it: {}", names.join(", "))));
+    };
     let kind = KINDS.iter().find(|kind| kind.name == word);
-    kind.ok_or_else(|| UsageError(one_of("kind of delivery", word, &KINDS.map(|kind| kind.name))))
+    kind.ok_or_else(|| UsageError(one_of("kind of delivery", word, &names)))
+}
+
+/// The help of a kind: its options and examples, and references to the others.
+fn page(kind: &KindOfDelivery, whole: bool) -> String {
+    let own = framed_as(kind.name, (kind.augment)(Command::new("keystorm deliver")));
+    if whole {
+        return with_those_of_senders(own).render_long_help().to_string();
+    }
+    let more = format!(
+        "More: {:<40}the options of a run, too, such as --rps and -d\n      \
+         {:<40}what is measured, and what the figures mean",
+        format!("keystorm deliver {} --help all", kind.name),
+        "keystorm help messages"
+    );
+    let examples = own.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let examples = format!("{}\n\n{more}", examples.trim_end()).trim_start().to_owned();
+    own.after_help(examples).render_long_help().to_string()
+}
+
+fn parse(kind: &'static KindOfDelivery, args: Vec<OsString>) -> Result<Intent, UsageError> {
+    if args.iter().any(|word| word == "--help") {
+        return Ok(Intent::Say(page(kind, help::asks_for_all(&args))));
+    }
+    let read = ParsedArgs::read(
+        "keystorm",
+        |command| kind.added_to(command).override_usage(usage(kind.name)),
+        args,
+    )?;
+    let mut typed = match read {
+        Ok(typed) => typed,
+        Err(intent) => return Ok(intent),
+    };
+    if let Some((name, why)) = REQUEST_OPTIONS.iter().find(|(name, _)| typed.has(*name)) {
+        return Err(UsageError(format!("{name} {why}")));
+    }
+    typed.receive(kind)?;
+    let job = typed.job(|_| ())?;
+    let exchanges = |plan: &Plan| plan.delivery.as_ref().is_some_and(|of| of.exchange.is_some());
+    if job.several.is_none() && job.plans.iter().any(exchanges) {
+        return Err(UsageError("--between-clients: requires several clients (--on)".to_owned()));
+    }
+    let clients = job.several.as_ref().and_then(|fleet| fleet.on.count()).unwrap_or(1);
+    job.plans.iter().try_for_each(|plan| check_shares(plan, clients))?;
+    if typed.matches().get_flag("print_plan") {
+        return Intent::plans(&job.plans);
+    }
+    Ok(Intent::Run(Box::new(job)))
+}
+
+/// Checks that each of this many clients has a share of the senders and the receivers.
+fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
+    let of = clients.min(plan.shares_max());
+    (1..=of).try_for_each(|index| {
+        let share = plan.with(|parts| parts.load.shard = Shard { index, of });
+        let own = share.and_then(|share| share.own_messages());
+        own.map(drop).map_err(UsageError::from)
+    })
 }

@@ -1,16 +1,15 @@
-//! Command lines with options of a run beside others: which options are whose, and the line as it may be shown.
+//! Command lines with options of a run beside others: misplaced words, and the line as it may be shown.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use clap::{Arg, Command, Parser};
-use naming::{OptionId, PASSWORD, SPAWN_ARGS};
+use clap::{Arg, Command};
+use naming::{PASSWORD, SPAWN_ARGS};
 use workload::secret;
 
-use super::typed_line::{Arity, TypedLine, TypedOption, words_of};
-use crate::front::{command, with_options};
-use crate::suggestions::{named, no_option, shorten_names};
-use crate::{Intent, UsageError, run};
+use super::typed_line::{Arity, TypedLine, TypedOption};
+use crate::UsageError;
+use crate::suggestions::named;
 
 /// Parts of a command line.
 pub(crate) struct SplitLine {
@@ -20,52 +19,6 @@ pub(crate) struct SplitLine {
     pub(crate) line: TypedLine,
     /// The whole, as it may be shown.
     pub(crate) command_line: String,
-}
-
-/// Splits a line without other words than those of a command for a server, as [`split`] does.
-///
-/// # Errors
-/// Returns an error if the words make no sense, or `meaning` refuses them.
-pub(crate) fn with_own_options<O: Parser>(
-    args: Vec<OsString>,
-    refused: &[(OptionId, &str)],
-    meaning: impl FnOnce(O, TypedLine) -> Result<Intent, UsageError>,
-) -> Result<Intent, UsageError> {
-    let (own, of_run) = (command::<O>(), run::vocabulary());
-    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
-    let line = TypedLine::parse(args, |name| find(name).map(takes));
-    let SplitLine { own, line, .. } = split(&own, &of_run, find, line, None, refused)?;
-    with_options(own, |options| meaning(options, line))
-}
-
-/// Splits a line into a command's own options and the line of a run. `find` has the options of both and others that
-/// are allowed; `words` are those of the command, if it has some, and `refused` are the options of a run that it cannot
-/// have, and why.
-///
-/// # Errors
-/// Returns an error if an option is unknown or refused, or a word is misplaced.
-pub(crate) fn split<'c>(
-    own: &Command,
-    of_run: &Command,
-    find: impl Fn(&str) -> Option<&'c Arg>,
-    mut line: TypedLine,
-    words: Option<Vec<OsString>>,
-    refused: &[(OptionId, &str)],
-) -> Result<SplitLine, UsageError> {
-    if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
-        return Err(no_option(&given.name, own, of_run));
-    }
-    shorten_names(&mut line, find);
-    match words {
-        Some(words) => line.rest = words,
-        None => misplaced(&line, own)?,
-    }
-    let command_line = command_line(own.get_bin_name().unwrap_or("keystorm"), &line);
-    let typed = line.take(|given: &TypedOption| named(own, &given.name).is_some());
-    if let Some((name, why)) = refused.iter().find(|(name, _)| line.has(name)) {
-        return Err(UsageError(format!("{name} {why}")));
-    }
-    Ok(SplitLine { own: words_of(&typed), line, command_line })
 }
 
 /// Refuses a word that is the address of a server.
@@ -86,7 +39,7 @@ pub fn refuse_address(word: &str, name: &str) -> Result<(), UsageError> {
 
 /// Refuses a first word that is surely no command for a server: a program or an address of a server, or one with
 /// options of the experiment behind it.
-fn misplaced(line: &TypedLine, own: &Command) -> Result<(), UsageError> {
+pub(super) fn misplaced(line: &TypedLine, own: &Command) -> Result<(), UsageError> {
     let Some(first) = line.rest.first().filter(|word| *word != "--") else { return Ok(()) };
     let (word, name) = (first.to_string_lossy(), own.get_bin_name().unwrap_or("keystorm"));
     let quoted = shell_words::quote(&word);
@@ -167,7 +120,7 @@ mod tests {
 
     #[test]
     fn no_password_is_shown() {
-        let of_run = run::vocabulary();
+        let of_run = crate::run::vocabulary();
         for line in [
             "-a hunter2 -c 1,2",
             "-ahunter2",

@@ -20,19 +20,16 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use naming::OptionId;
 use report::Persona;
 use serde_json::Value;
+use spec::delivery::KindOfDelivery;
 use spec::document::{self, Fields};
 use spec::values::Seconds;
 use spec::write::settings;
 use spec::{KeyRange, LoadOptions, LoadSpec, OptionsAfterUri, Rate, Size, TlsArgs, dialect};
-use workload::Plan;
 
 use super::ks_options::{PREFIX, check_output};
 use super::suggestions::{explained, one_of};
 use super::{FrontEnd, Intent, Job, UsageError, VerdictTo, help};
 pub(super) use options::{Options, vocabulary};
-
-/// Function that gives the plan of senders its receivers.
-pub(super) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 /// Function that completes a load that was typed.
 type Completion = Rc<dyn Fn(&mut LoadSpec)>;
@@ -183,7 +180,6 @@ pub struct ParsedArgs {
     persona: Persona,
     /// Completions of the load, in order.
     completions: Vec<Completion>,
-    finish: Option<Finish>,
 }
 
 impl ParsedArgs {
@@ -209,8 +205,8 @@ impl ParsedArgs {
                     return Ok(Err(Intent::Say(persona::version(persona))));
                 }
                 let options = options(&command, &args, &matches, &set, persona)?;
-                let (completions, finish) = (Vec::new(), None);
-                Ok(Ok(Self { command, matches, set, options, persona, completions, finish }))
+                let completions = Vec::new();
+                Ok(Ok(Self { command, matches, set, options, persona, completions }))
             }
             Err(is_shown) if !is_shown.use_stderr() => {
                 Ok(Err(Intent::Say(is_shown.render().to_string())))
@@ -265,9 +261,15 @@ impl ParsedArgs {
         }
     }
 
-    /// Gives the plans of the load their receivers.
-    pub(super) fn add_receivers(&mut self, finish: Finish) {
-        self.finish = Some(finish);
+    /// Gives the load the receivers of a kind whose options were added.
+    ///
+    /// # Errors
+    /// Returns an error if their values make no sense.
+    pub(super) fn receive(&mut self, kind: &KindOfDelivery) -> Result<(), UsageError> {
+        let receivers = (kind.read)(&self.matches);
+        let receivers = receivers.map_err(|error| explained(error, &self.command))?;
+        self.complete(move |spec| spec.delivery = Some(receivers.clone()));
+        Ok(())
     }
 
     /// Returns whether an option was given.
@@ -282,7 +284,7 @@ impl ParsedArgs {
 
     /// Returns the word that says what is sent, if it is not an option that does.
     pub fn first_word(&self) -> Option<Cow<'_, str>> {
-        match (&self.finish, self.asked().load.per_request.connect) {
+        match (&self.asked().delivery, self.asked().load.per_request.connect) {
             (Some(_), _) => Some("deliver".into()),
             (None, true) => Some("connect".into()),
             (None, false) => Some(self.asked().command.first()?.to_string_lossy()),
@@ -324,15 +326,13 @@ impl ParsedArgs {
     /// The job of the command line, with changes.
     pub(super) fn job_with(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options.clone();
-        if let Some(workload) = &options.spec.data.workload {
+        // One of a load with receivers is refused, so it is not read.
+        let workload = options.spec.data.workload.as_deref();
+        if let Some(workload) = workload.filter(|_| options.spec.delivery.is_none()) {
             return phases::job(self, workload, &change);
         }
         change(&mut options);
-        let mut job = plans::job(options, self.persona)?;
-        if let Some(finish) = &self.finish {
-            job.plans = job.plans.iter().map(|plan| finish(plan)).collect::<Result<_, _>>()?;
-        }
-        Ok(job)
+        Ok(plans::job(options, self.persona)?)
     }
 }
 
@@ -404,7 +404,7 @@ impl Options {
 mod tests {
     use naming::{CONNECTIONS, RATE};
     use spec::values::Count;
-    use workload::Stop;
+    use workload::{Plan, Stop};
 
     use super::*;
 

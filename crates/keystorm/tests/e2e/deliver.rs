@@ -266,5 +266,5 @@ fn what_makes_no_sense_is_refused() {
     Keystorm::new("deliver -n 1")
         .run()
         .exits(2)
-        .says("deliver requires a kind first: pubsub, list, zset");
+        .says("deliver requires a kind after it: pubsub, list, zset");
 }

@@ -9,8 +9,9 @@ mod suite;
 
 use std::time::Duration;
 
+use spec::delivery::{DeliveryOptions, ListOptions, PubsubOptions, StreamOptions};
 use spec::values::{Count, Cpus, Seconds};
-use spec::{DeliveryOptions, KeyRange, LoadSpec, Rate, Size};
+use spec::{KeyRange, LoadSpec, Rate, Size};
 
 use super::Machine;
 
@@ -41,11 +42,14 @@ pub struct SurveySpec {
     pub lacks: Vec<(&'static str, String)>,
 }
 
-/// Kinds of `deliver` in a survey, as in the command line, and the commands that a server must have for them.
-pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
-    ("pubsub", ["publish", "subscribe"]),
-    ("list", ["lpush", "brpop"]),
-    ("stream", ["xadd", "xreadgroup"]),
+/// A kind of `deliver` by its name, with its receivers, and the commands that a server must have for it.
+type SurveyDelivery = (&'static str, fn() -> DeliveryOptions, [&'static str; 2]);
+
+/// Kinds of `deliver` in a survey.
+pub const DELIVERIES: [SurveyDelivery; 3] = [
+    ("pubsub", || DeliveryOptions::Pubsub(PubsubOptions::default()), ["publish", "subscribe"]),
+    ("list", || DeliveryOptions::List(ListOptions::default()), ["lpush", "brpop"]),
+    ("stream", || DeliveryOptions::Stream(StreamOptions::default()), ["xadd", "xreadgroup"]),
 ];
 
 /// Key of the chapter on the placement of client and server.
@@ -317,22 +321,25 @@ impl Loads<'_> {
     }
 
     fn messages(&self) -> Chapter {
-        let steps: [(_, _, &[(&str, &str)]); 4] = [
-            ("1 subscriber", "pubsub", &[("channels", "1"), ("subscribers", "1")]),
-            ("50 subscribers", "pubsub", &[("channels", "1"), ("subscribers", "50")]),
-            ("list, 10 receivers", "list", &[("receivers", "10")]),
-            ("stream, group of 10", "stream", &[("groups", "1"), ("consumers", "10")]),
+        let one_channel = |subscribers| {
+            let (channels, subscribers) = (Some(Count(1)), Some(Count(subscribers)));
+            let options = PubsubOptions { channels, subscribers, ..PubsubOptions::default() };
+            DeliveryOptions::Pubsub(options)
+        };
+        let (groups, consumers) = (Some(Count(1)), Some(Count(10)));
+        let group = StreamOptions { groups, consumers, ..StreamOptions::default() };
+        let steps = [
+            ("1 subscriber", one_channel(1)),
+            ("50 subscribers", one_channel(50)),
+            ("list, 10 receivers", DeliveryOptions::List(ListOptions::default())),
+            ("stream, group of 10", DeliveryOptions::Stream(group)),
         ];
         let left_out =
             self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
         let steps = steps
             .into_iter()
-            .filter(|(_, kind, _)| !self.spec.lacks.iter().any(|(lacking, _)| lacking == kind))
-            .map(|(label, kind, options)| {
-                let options =
-                    options.iter().map(|(key, value)| ((*key).to_owned(), (*value).into()));
-                let receivers =
-                    DeliveryOptions { kind: kind.to_owned(), options: options.collect() };
+            .filter(|(_, of)| !self.spec.lacks.iter().any(|(lacking, _)| *lacking == of.kind()))
+            .map(|(label, receivers)| {
                 let load = self.load(|load| {
                     load.load.rate = Some(Rate::constant(f64::from(MESSAGES_PER_S)));
                     load.delivery = Some(receivers);

@@ -7,7 +7,7 @@ use std::{fs, slice, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
 use cli::console::diagnostics;
-use cli::experiment::{deliver, with_load, with_those_of_a_run};
+use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{ClientFleet, End, Job};
 use cli::run::ParsedArgs;
@@ -119,7 +119,7 @@ fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
         Ok(wire::resp::Value::Array(found)) => found == [wire::resp::Value::Null],
         _ => false,
     };
-    let lacks = DELIVERIES.iter().filter_map(|(kind, commands)| {
+    let lacks = DELIVERIES.iter().filter_map(|(kind, _, commands)| {
         let name = commands.iter().find(|name| missing(name))?;
         Some((*kind, format!("this server has no {}", name.to_uppercase())))
     });
@@ -140,11 +140,8 @@ fn planned(plan: &SurveyPlan, load: &ParsedArgs) -> Result<f64> {
 }
 
 /// The job of a step's load, which is a variant of the survey's.
-fn job(load: &ParsedArgs, mut step: LoadSpec) -> Result<Job> {
-    let (mut load, receivers) = (load.clone(), step.delivery.take());
-    load.complete(move |spec| spec.clone_from(&step));
-    receivers.map_or(Ok(()), |to| deliver(&mut load, &to)).map_err(usage_error)?;
-    load.job(|_| ()).map_err(usage_error)
+fn job(load: &ParsedArgs, step: LoadSpec) -> Result<Job> {
+    load.job(|spec| spec.clone_from(&step)).map_err(usage_error)
 }
 
 /// A survey as it goes.

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption, deliver};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption};
 use cli::job::{End, Intent, Job, PageOptions, UsageError};
 use cli::run::ParsedArgs;
 use lab::survey::{DELIVERIES, SurveySpec};
 use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};
-use spec::DeliveryOptions;
-use spec::document::Fields;
 use spec::values::{Seconds, count, seconds, seconds_in};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
@@ -135,11 +133,10 @@ pub(super) fn intent(
         return Err(UsageError(text.to_owned()));
     }
     let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
-    let lacks = DELIVERIES.iter().filter_map(|(kind, _)| {
-        let receivers = DeliveryOptions { kind: (*kind).to_owned(), options: Fields::new() };
-        let mut load = load.clone();
-        let delivered = deliver(&mut load, &receivers).and_then(|()| {
-            load.job(|spec| spec.load.end_after(None, Some(Seconds(Duration::from_secs(1)))))
+    let lacks = DELIVERIES.iter().filter_map(|(kind, receivers, _)| {
+        let delivered = load.job(|spec| {
+            spec.load.end_after(None, Some(Seconds(Duration::from_secs(1))));
+            spec.delivery = Some(receivers());
         });
         delivered.err().map(|UsageError(why)| (*kind, why))
     });

@@ -1,42 +1,44 @@
 //! The words of `keystorm deliver notify`.
 
-use std::time::Duration;
-
 use clap::Args;
+use naming::{Text, text};
+use serde::{Deserialize, Serialize};
 use workload::key_event::SET_AND_DELETE;
 use workload::{Delivery, DeliveryKind, KeyEvent, Named, Piece, PlanParts, Slot};
 
-use super::choice;
-use super::sending::{CommonOptions, KindOptions, Senders, pieces, tagged};
-use crate::UsageError;
-use spec::values::{seconds, small_count};
+use super::common::{CommonOptions, Kind, Senders, choice, named, number};
+use super::message::{pieces, tagged};
+use crate::values::{Count, Seconds};
 
 /// Measures how long a server takes to publish what happens to keys, and how late it publishes that a key expired.
 ///
 /// Each message is a key that did not exist; the payload of its event is the key. Latency counts from when the key
 /// was due to be written; with --event expired, from when it was due to expire.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Messages", after_help = EXAMPLES)]
-pub(super) struct NotifyOptions {
+pub struct NotifyOptions {
     /// Connections that write keys, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Load", value_parser = small_count)]
-    writers: Option<u32>,
+    #[arg(long, value_name = "NUM", help_heading = "Load")]
+    #[serde(skip_serializing)]
+    pub writers: Option<Count<u32>>,
     /// Connections that subscribe [default: 1]
-    #[arg(long, value_name = "NUM", value_parser = small_count)]
-    subscribers: Option<u32>,
+    #[arg(long, value_name = "NUM")]
+    pub subscribers: Option<Count<u32>>,
     /// Event that is waited for: set, new (a key was added), del or expired [default: set]
-    #[arg(long, value_name = "NAME", default_value = "set", hide_default_value = true,
-          hide_possible_values = true, value_parser = choice::<KeyEvent>())]
-    event: KeyEvent,
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = choice::<KeyEvent>())]
+    #[serde(with = "named")]
+    pub event: Option<KeyEvent>,
     /// Lifetime of the keys [default: 1s]
-    #[arg(long, value_name = "TIME", default_value = "1s", hide_default_value = true,
-          allow_hyphen_values = true, value_parser = seconds)]
-    ttl: Duration,
+    #[arg(long = "ttl", value_name = "TIME", allow_hyphen_values = true)]
+    pub lifetime: Option<Seconds>,
     /// Change notify-keyspace-events for the run if the server does not publish the event, and restore it afterwards
     #[arg(long)]
-    enable_events: bool,
+    pub enable_events: bool,
+    /// Options of every kind.
     #[command(flatten)]
-    common: CommonOptions,
+    #[serde(flatten)]
+    pub common: CommonOptions,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -46,39 +48,37 @@ const EXAMPLES: &str = include_str!("../../help/deliver-notify.txt").trim_ascii_
 const VALUE_BYTES: u32 = 3;
 
 impl NotifyOptions {
+    fn event(&self) -> KeyEvent {
+        self.event.unwrap_or(KeyEvent::Set)
+    }
+
     fn ttl_ms(&self) -> u64 {
-        u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
+        self.lifetime.map_or(1_000, |lifetime| lifetime.ns() / 1_000_000)
     }
 }
 
-impl KindOptions for NotifyOptions {
-    const NAME: &'static str = "notify";
-
-    fn common(&self) -> &CommonOptions {
-        &self.common
-    }
-
+impl Kind for NotifyOptions {
     fn senders(&self) -> Senders {
         let ttl = self.ttl_ms().to_string();
-        let (title, command) = match self.event {
+        let (title, command) = match self.event() {
             KeyEvent::Del => ("SET and DEL", ["eval", SET_AND_DELETE, "1", "key", "__data__"]),
             _ => ("SET", ["set", "key", "__data__", "px", &ttl]),
         };
-        let name = format!("{title} to the event {}", self.event.name());
-        Senders::new(self.writers.unwrap_or(10), 1, VALUE_BYTES, name, &command)
+        let name = format!("{title} to the event {}", self.event().name());
+        Senders::new(number(self.writers, 10), 1, VALUE_BYTES, name, &command)
     }
 
-    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        let (event, ttl_ms) = (self.event, self.ttl_ms());
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, Text> {
+        let (event, ttl_ms) = (self.event(), self.ttl_ms());
         if !(1..=TTL_MS_MAX).contains(&ttl_ms) {
-            return Err(UsageError("--ttl: must be between 1 ms and 1 hour".to_owned()));
+            return Err(text!("--ttl: must be between 1 ms and 1 hour"));
         }
-        let receivers = self.subscribers.unwrap_or(1);
+        let receivers = number(self.subscribers, 1);
         if event == KeyEvent::Expired && receivers > RECEIVERS_OF_EXPIRED_MAX {
-            return Err(UsageError(format!(
+            return Err(text!(
                 "--subscribers {receivers}: --event expired remembers all messages of each subscriber, because they \
                  come in no order; the maximum is {RECEIVERS_OF_EXPIRED_MAX}"
-            )));
+            ));
         }
         let (in_cluster, prefix) = (parts.target.is_cluster(), tagged(prefix, parts));
         let key = pieces(parts, if event == KeyEvent::Del { 3 } else { 1 })?;
