@@ -53,7 +53,9 @@ pub use headline::WATCHED;
 pub use json::to_json;
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
 pub use measure::statistics::Conclusion;
-pub use names::{SettingDifference, differing_settings, distinct_parts, name, shortened};
+pub use names::{
+    SettingDifference, column_names, differing_settings, distinct_parts, name, shortened,
+};
 pub use operations::OperationComparison;
 pub use question::{Candidate, ClauseValue, Question, TargetState};
 pub use refusal::{Refusal, RefusalKind, describe_void, share};

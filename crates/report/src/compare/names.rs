@@ -27,37 +27,12 @@ impl SettingDifference {
 }
 
 /// Settings that always differ between servers without an effect on requests.
-const PASSED_OVER: [&str; 29] = [
-    "appenddirname",
-    "appendfilename",
-    "availability-zone",
-    "bind",
-    "bind-source-addr",
-    "cluster-announce-bus-port",
-    "cluster-announce-hostname",
-    "cluster-announce-human-nodename",
-    "cluster-announce-ip",
-    "cluster-announce-port",
-    "cluster-announce-tls-port",
-    "cluster-config-file",
-    "cluster-port",
-    "dbfilename",
-    "dir",
-    "domain_socket",
-    "inter",
-    "logfile",
-    "pidfile",
-    "port",
-    "proc-title-template",
-    "replica-announce-ip",
-    "replica-announce-port",
-    "slave-announce-ip",
-    "slave-announce-port",
-    "syslog-ident",
-    "tcpport",
-    "tls-port",
-    "unixsocket",
-];
+const PASSED_OVER: &str = "\
+appenddirname appendfilename availability-zone bind bind-source-addr cluster-announce-bus-port \
+cluster-announce-hostname cluster-announce-human-nodename cluster-announce-ip cluster-announce-port \
+cluster-announce-tls-port cluster-config-file cluster-port dbfilename dir domain_socket inter \
+logfile pidfile port proc-title-template replica-announce-ip replica-announce-port slave-announce-ip \
+slave-announce-port syslog-ident tcpport tls-port unixsocket";
 
 /// Settings that affect speed, in order of effect; the others follow by name.
 const NOTABLE: [&str; 14] = [
@@ -101,7 +76,7 @@ pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
         let values: Vec<Option<String>> = subjects.iter().map(|of| value(of, name)).collect();
         let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
         let counts = one_product || values.iter().all(Option::is_some);
-        let passed_over = PASSED_OVER.contains(&name.as_str());
+        let passed_over = PASSED_OVER.split(' ').any(|known| known == name);
         (differs && counts && !passed_over)
             .then(|| SettingDifference { name: name.clone(), values })
     });
@@ -117,15 +92,19 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     let is_shared = |names: &[String], at: usize| {
         names.iter().enumerate().any(|(other, name)| other != at && *name == names[at])
     };
-    let apart: [&dyn Fn(usize) -> String; 4] = [
+    let apart: [&dyn Fn(usize) -> String; 5] = [
         &|at| match &subjects[at].program {
             Some(program) if program.contains('/') => format!("{} ({program})", servers[at]),
             _ => servers[at].clone(),
         },
         &|at| with_settings(&servers[at], &differences, at),
         &|at| match &subjects[at].file {
-            Some(file) => file.clone(),
+            Some(file) => file.rsplit('/').next().unwrap_or(file).to_owned(),
             None => format!("{} on {}", servers[at], subjects[at].address),
+        },
+        &|at| match &subjects[at].file {
+            Some(file) => file.clone(),
+            None => format!("{} (server {})", servers[at], at + 1),
         },
         &|at| format!("{} (server {})", servers[at], at + 1),
     ];
@@ -182,6 +161,18 @@ fn common_part(name: &str, others: &[&String]) -> Option<usize> {
     parts.filter(|at| others.iter().all(|other| other.get(..*at) == name.get(..*at))).max()
 }
 
+/// Longest name of a column, in characters.
+const COLUMN_MAX: usize = 24;
+
+/// Names for columns: without their common beginning, or the numbers of the servers if those are too long.
+pub fn column_names(names: &[String]) -> Vec<String> {
+    let parts = distinct_parts(names);
+    if parts.iter().all(|part| part.chars().count() <= COLUMN_MAX) {
+        return parts;
+    }
+    (1..=names.len()).map(|number| number.to_string()).collect()
+}
+
 /// Names without their common beginning.
 pub fn distinct_parts(names: &[String]) -> Vec<String> {
     let Some((first, others)) = names.split_first() else { return Vec::new() };
@@ -214,6 +205,9 @@ mod tests {
 
     #[test]
     fn a_column_is_named_by_what_tells_it_apart() {
+        let files = |n: u8| format!("thursday-before-the-upgrade-{n}.json");
+        assert_eq!(column_names(&[files(1), files(2)]), ["1", "2"]);
+        assert_eq!(column_names(&["a.json".to_owned(), "b.json".to_owned()]), ["a.json", "b.json"]);
         let of = |a: &str, b: &str| distinct_parts(&[a.to_owned(), b.to_owned()]);
         assert_eq!(
             of("redis 7.0.15, io-threads 1, save no", "redis 7.0.15, io-threads 2, save yes"),
@@ -259,6 +253,12 @@ mod tests {
         assert_eq!(
             named(vec![started("./old/redis-server"), started("./new/redis-server")], &[]),
             ["redis 7.0.15 (./old/redis-server)", "redis 7.0.15 (./new/redis-server)"]
+        );
+        let saved = |file: &str| Subject { file: Some(file.into()), ..redis("h", &[]) };
+        assert_eq!(named(vec![saved("d/1.json"), saved("d/2.json")], &[]), ["1.json", "2.json"]);
+        assert_eq!(
+            named(vec![saved("d/1.json"), saved("e/1.json")], &[]),
+            ["d/1.json", "e/1.json"]
         );
         let alike = vec![redis("h", &[]), redis("h", &[])];
         assert_eq!(named(alike, &[]), ["redis 7.0.15 (server 1)", "redis 7.0.15 (server 2)"]);

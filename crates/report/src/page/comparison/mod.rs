@@ -293,6 +293,7 @@ fn blocks(test: &ComparedTest) -> Vec<Block> {
     let mut blocks: Vec<Block> =
         notes.map(|text| Block::Note(Tone::Warning, sentence(&text))).collect();
     blocks.extend(charts::before_figures(test));
+    blocks.extend(tables::numbers(test).map(Block::Text));
     blocks.extend(tables::figures(test).into_iter().map(Block::Table));
     blocks.extend(details(test).into_iter().map(|line| Block::Text(format!("{line}."))));
     blocks.extend(charts::run_by_run(test));

@@ -2,7 +2,7 @@
 
 use crate::compare::{
     self, Candidate, ComparedTest, FigureRow, Question, RatioRow, SettingDifference, TargetState,
-    TestComparison, distinct_parts, finding, verdict,
+    TestComparison, column_names, distinct_parts, finding, verdict,
 };
 use crate::{Metric, grouped};
 
@@ -18,7 +18,7 @@ pub(super) const NONE: &str = "–";
 /// Figures of a test and of its operations, with the conclusions from their ratios to the first server.
 pub(super) fn figures(test: &ComparedTest) -> Vec<Table> {
     let names: Vec<String> = test.sides().map(|side| side.name.clone()).collect();
-    let names = distinct_parts(&names);
+    let names = column_names(&names);
     let parts = || std::iter::once(("", test.figures())).chain(test.operations());
     if parts().all(|(_, rows)| rows.is_empty()) {
         return Vec::new();
@@ -38,6 +38,14 @@ pub(super) fn figures(test: &ComparedTest) -> Vec<Table> {
         table
     });
     tables.collect()
+}
+
+/// The servers behind the numbers of columns, where they have numbers instead of names.
+pub(super) fn numbers(test: &ComparedTest) -> Option<String> {
+    let names: Vec<String> = test.sides().map(|side| side.name.clone()).collect();
+    let columns = column_names(&names);
+    let numbers = columns.iter().zip(&names).map(|(column, name)| format!("{column}: {name}"));
+    (columns != distinct_parts(&names)).then(|| numbers.collect::<Vec<_>>().join("; "))
 }
 
 /// Columns of two servers. On a phone the conclusion is visible beside the figure's name.
@@ -92,7 +100,7 @@ pub(super) fn ratio_cells(pair: &TestComparison, row: &RatioRow) -> [String; 3] 
 /// Costs of the servers on a load, and the state of the target.
 pub(super) fn costs(question: &Question) -> Vec<Table> {
     let all: Vec<String> = question.candidates.iter().map(|of| of.name.clone()).collect();
-    let all = distinct_parts(&all);
+    let all = column_names(&all);
     let unit = question.unit;
     let dash = || NONE.to_owned();
     let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
