@@ -193,16 +193,19 @@ impl<T: Read + Write> Client<T> {
     ///
     /// # Errors
     /// Returns the errors of [`ask`](Self::ask).
-    pub fn ask_all(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, ClientError> {
+    pub fn ask_all<C: AsRef<[Vec<u8>]>>(
+        &mut self,
+        commands: &[C],
+    ) -> Result<Vec<Value>, ClientError> {
         let mut request = Vec::new();
         for words in commands {
-            let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+            let words: Vec<&[u8]> = words.as_ref().iter().map(Vec::as_slice).collect();
             encode_command(&words, &mut request);
         }
-        let name = commands.first().and_then(|words| words.first()).map(Vec::as_slice);
-        let name = name.unwrap_or_default().escape_ascii().to_string();
         let mut replies = Vec::with_capacity(commands.len());
-        while replies.len() < commands.len() {
+        while let Some(words) = commands.get(replies.len()) {
+            let name = words.as_ref().first().map_or(&[][..], Vec::as_slice);
+            let name = name.escape_ascii().to_string();
             let reply = self.exchange(&name, &request, Value::parse)?;
             request.clear();
             if !matches!(reply, Value::Push(_)) {

@@ -15,7 +15,6 @@ mod limits;
 pub mod machine;
 mod mask;
 pub mod memcache;
-mod pipeline;
 mod plain;
 mod probe;
 mod questions;
@@ -31,8 +30,7 @@ pub use client_error::ClientError;
 pub use command_info::CommandInfo;
 pub use facts::{NodeFacts, ServerConfig, ServerFacts, info_field};
 pub use limits::{
-    OpenFilesError, PortShortage, SourceError, allow_open_files, check_sources, local_ports,
-    port_shortage,
+    OpenFilesError, SourceError, allow_open_files, check_sources, local_ports, port_shortage,
 };
 pub use machine::HostFacts;
 pub use plain::{Patience, PlainSocket};

@@ -3,9 +3,9 @@
 //! Owns reading them, raising them if possible, and the words for those that cannot be raised. The caller
 //! decides on the number of connections, and on the remedy for too few ports.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
-use std::{fmt, io};
 
 use naming::{CONNECTIONS, SOCKET, SOURCE_IP};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -59,48 +59,23 @@ pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesEr
     setrlimit(Resource::Nofile, raised).map_err(|_| refused(limit.current.unwrap_or(needed)))
 }
 
-/// A shortage of local ports: more connections to one address than ports to connect from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortShortage {
-    /// Requested connections.
-    pub connections: u64,
-    /// Local ports for each source address.
-    pub ports: u64,
-    /// Source addresses.
-    pub sources: u64,
-    /// Address to connect to.
-    pub address: SocketAddr,
-}
-
-impl fmt::Display for PortShortage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, ports, sources, address } = self;
-        let each = if *sources > 1 { " for each source address" } else { "" };
-        write!(
-            f,
-            "{CONNECTIONS} {connections}: each connection to {address} needs a local port, and this machine \
-             has {ports}{each}: use at most {CONNECTIONS} {}, connect from more local addresses \
-             ({SOURCE_IP}), use a unix socket ({SOCKET}), or widen the range as root: sysctl -w \
-             net.ipv4.ip_local_port_range='1024 65535'",
-            ports * sources
-        )
-    }
-}
-
-/// Checks whether the local ports suffice for `connections` from this many `sources` to one address. `None`
-/// if they do, or if their number is unknown.
+/// Describes a shortage of local ports: more connections to one address than `sources` addresses have ports to connect
+/// from. `None` if they suffice, or if their number is unknown.
 ///
 /// Ports in use by other programs, or still in `TIME_WAIT`, are not subtracted, so ports may still run out.
-pub fn port_shortage(
-    address: SocketAddr,
-    connections: u64,
-    sources: usize,
-) -> Option<PortShortage> {
+pub fn port_shortage(address: SocketAddr, connections: u64, sources: usize) -> Option<String> {
     let range = local_ports()?;
     let ports = u64::from(range.end() - range.start()) + 1;
-    let sources = sources.max(1) as u64;
-    let shortage = PortShortage { connections, ports, sources, address };
-    (connections > ports.saturating_mul(sources)).then_some(shortage)
+    let most = ports.saturating_mul(sources.max(1) as u64);
+    let each = if sources > 1 { " for each source address" } else { "" };
+    (connections > most).then(|| {
+        format!(
+            "{CONNECTIONS} {connections}: each connection to {address} needs a local port, and this machine \
+             has {ports}{each}: use at most {CONNECTIONS} {most}, connect from more local addresses \
+             ({SOURCE_IP}), use a unix socket ({SOCKET}), or widen the range as root: sysctl -w \
+             net.ipv4.ip_local_port_range='1024 65535'"
+        )
+    })
 }
 
 /// An address to connect from cannot be used.
@@ -187,8 +162,7 @@ mod tests {
         let address = "127.0.0.1:6379".parse().unwrap();
         assert_eq!(port_shortage(address, 1, 0), None);
         let shortage = port_shortage(address, 100_000, 0).unwrap();
-        let text = shortage.to_string();
-        assert!(text.contains("-c 100000: each connection to 127.0.0.1:6379"));
+        assert!(shortage.contains("-c 100000: each connection to 127.0.0.1:6379"));
     }
 
     #[cfg(target_os = "linux")]
@@ -196,7 +170,7 @@ mod tests {
     fn each_source_address_has_ports_of_its_own() {
         let address = "127.0.0.1:6379".parse().unwrap();
         assert_eq!(port_shortage(address, 100_000, 7), None);
-        let shortage = port_shortage(address, 500_000, 2).unwrap().to_string();
+        let shortage = port_shortage(address, 500_000, 2).unwrap();
         assert!(shortage.contains("for each source address") && shortage.contains("--source-ip"));
     }
 

@@ -1,11 +1,11 @@
 //! Files that follow each other, such as the parts of an append-only file.
 
 use crate::format::aof::NO_TIMES;
-use crate::{Event, Losses, ReadError, Reader, Source, Stamps};
+use crate::{Event, Losses, ReadError, Reader, Source, Stamps, Stream};
 
 /// Records, read one after another.
 pub(crate) struct Chain {
-    readers: Vec<Box<dyn Reader>>,
+    readers: Vec<Stream>,
     current: usize,
     source: Source,
 }
@@ -13,7 +13,7 @@ pub(crate) struct Chain {
 impl Chain {
     /// Chains at least one record. Notes are those of the first, with `notes` before them. The chain has
     /// times if one of the records does.
-    pub(crate) fn new(readers: Vec<Box<dyn Reader>>, notes: Vec<String>) -> Self {
+    pub(crate) fn new(readers: Vec<Stream>, notes: Vec<String>) -> Self {
         let mut source = readers.first().map(|reader| reader.source().clone()).unwrap_or_default();
         source.notes.splice(0..0, notes);
         if readers.iter().any(|reader| reader.source().stamps == Stamps::Second) {
@@ -21,6 +21,11 @@ impl Chain {
             source.notes.retain(|note| note != NO_TIMES);
         }
         Self { readers, current: 0, source }
+    }
+
+    /// Number of the last event's line or record, from 1.
+    pub(crate) fn position(&self) -> u64 {
+        self.readers.iter().map(Stream::position).sum()
     }
 }
 
@@ -44,13 +49,5 @@ impl Reader for Chain {
         let mut all = Losses::default();
         self.readers.iter().for_each(|reader| all.merge(&reader.losses()));
         all
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.readers.iter().map(|reader| reader.bytes_read()).sum()
-    }
-
-    fn position(&self) -> u64 {
-        self.readers.iter().map(|reader| reader.position()).sum()
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::{Event, Losses, OpenOptions, open_input};
+use crate::{Event, Losses, open_input};
 
 /// Maximum memory of an event for each byte of input: an argument of one byte has a span.
 const HELD_PER_BYTE: usize = 32;
@@ -50,9 +50,8 @@ impl Read for Pieces {
 /// Panics if an event holds more than the input can justify.
 pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> ReaderResult {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, first: first.min(bytes.len()), length };
-    let options = OpenOptions { format: Some(format.to_owned()) };
     let mut reading = ReaderResult::default();
-    let mut reader = match open_input(Path::new("input"), Box::new(pieces), &options) {
+    let mut reader = match open_input(Path::new("input"), Box::new(pieces), Some(format)) {
         Ok(reader) => reader,
         Err(error) => return ReaderResult { fault: Some(error.to_string()), ..reading },
     };

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::chain::Chain;
 use crate::{Event, Losses, ReadError, Reader, Source};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -20,7 +21,7 @@ const BYTES_MAX: usize = 16 << 20;
 
 /// A record whose times are checked.
 pub(crate) struct Dated {
-    inner: Box<dyn Reader>,
+    inner: Chain,
     /// Time of the last command that was passed on.
     last_ns: Option<u64>,
     /// Commands whose times are not near it, with their positions.
@@ -34,13 +35,12 @@ pub(crate) struct Dated {
     misdated: u64,
     undated: u64,
     first: Option<u64>,
-    position: u64,
     /// End of the record.
     end: Option<Result<(), ReadError>>,
 }
 
 impl Dated {
-    pub(crate) fn new(inner: Box<dyn Reader>) -> Self {
+    pub(crate) fn new(inner: Chain) -> Self {
         Self {
             inner,
             last_ns: None,
@@ -52,7 +52,6 @@ impl Dated {
             misdated: 0,
             undated: 0,
             first: None,
-            position: 0,
             end: None,
         }
     }
@@ -115,13 +114,13 @@ impl Reader for Dated {
     fn next(&mut self, event: &mut Event) -> Result<bool, ReadError> {
         loop {
             if self.ready > 0
-                && let Some((position, mut held)) = self.held.pop_front()
+                && let Some((_, mut held)) = self.held.pop_front()
             {
                 self.ready -= 1;
                 std::mem::swap(event, &mut held);
                 held.clear();
                 self.spare.push(held);
-                (self.last_ns, self.position) = (Some(event.at_ns), position);
+                self.last_ns = Some(event.at_ns);
                 return Ok(true);
             }
             if let Some(end) = &mut self.end {
@@ -146,7 +145,7 @@ impl Reader for Dated {
             }
             let at_ns = event.at_ns;
             if self.held.is_empty() && self.last_ns.is_some_and(|last_ns| is_near(last_ns, at_ns)) {
-                (self.last_ns, self.position) = (Some(at_ns), self.inner.position());
+                self.last_ns = Some(at_ns);
                 return Ok(true);
             }
             self.hold(event);
@@ -160,14 +159,6 @@ impl Reader for Dated {
         losses.undated += self.undated;
         losses.first = losses.first.or(self.first);
         losses
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.inner.bytes_read()
-    }
-
-    fn position(&self) -> u64 {
-        self.position
     }
 }
 

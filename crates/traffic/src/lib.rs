@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), traffic::ReadError> {
-//! let mut reader = traffic::open(&["monitor.txt".into()], &traffic::OpenOptions::default())?;
+//! let mut reader = traffic::open(&["monitor.txt".into()], None)?;
 //! let mut event = traffic::Event::default();
 //! while reader.next(&mut event)? {
 //!     println!("{} {:?}", event.at_ns, event.name());
@@ -23,6 +23,7 @@ pub mod describe;
 mod event;
 mod facts;
 mod format;
+mod intervals;
 mod manifest;
 mod merge;
 mod open;
@@ -41,7 +42,7 @@ pub use decode::{Decode, Decoded, Fault, Loss, Losses};
 pub use event::{Argument, Event, Flags, Outcome};
 pub use format::{FORMATS, Format, Head, client_number};
 pub use merge::merge;
-pub use open::{OpenOptions, open, open_input, open_live};
+pub use open::{open, open_input, open_live};
 pub use privacy::Privacy;
 pub use pseudonym::Pseudonyms;
 pub use reader::{ReadError, Reader, Stream};

@@ -23,7 +23,7 @@ pub fn merge(readers: Vec<Box<dyn Reader>>) -> Result<Box<dyn Reader>, ReadError
         }
         inputs.push(input);
     }
-    Ok(Box::new(Merge { source, inputs, next, last: 0, position: 0 }))
+    Ok(Box::new(Merge { source, inputs, next }))
 }
 
 /// Returns the facts common to all records.
@@ -75,9 +75,6 @@ struct Merge {
     source: Source,
     inputs: Vec<Input>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The file of the last event.
-    last: usize,
-    position: u64,
 }
 
 impl Reader for Merge {
@@ -93,8 +90,6 @@ impl Reader for Merge {
         if !self.source.shares_clients {
             event.client = (at as u64) << CLIENT_BITS | event.client & ((1 << CLIENT_BITS) - 1);
         }
-        self.last = at;
-        self.position += 1;
         if input.advance()? {
             self.next.push(Reverse((input.latest_ns, at)));
         }
@@ -107,13 +102,5 @@ impl Reader for Merge {
             all.merge(&input.reader.losses());
         }
         all
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.inputs.iter().map(|input| input.reader.bytes_read()).sum()
-    }
-
-    fn position(&self) -> u64 {
-        self.position
     }
 }

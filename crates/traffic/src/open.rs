@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::{Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use workload::streams;
 
@@ -40,22 +38,16 @@ const PACKETS: &str =
 /// The name of standard input.
 const STDIN: &str = "-";
 
-/// Options for opening files.
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    /// Name of their format, a row of [`crate::FORMATS`]; by default their content shows it.
-    pub format: Option<String>,
-}
-
 /// Opens recorded traffic: files, perhaps compressed with gzip or zstd, or a folder with an append-only file;
-/// `-` is standard input. Several are merged by time.
+/// `-` is standard input. Several are merged by time. `format` is a row of [`crate::FORMATS`]; by default their
+/// content shows it.
 ///
 /// # Errors
 /// Returns an error if a file cannot be opened, or its format is unknown.
-pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
+pub fn open(paths: &[PathBuf], format: Option<&str>) -> Result<Box<dyn Reader>, ReadError> {
     let mut readers: Vec<Box<dyn Reader>> = Vec::new();
     for path in paths {
-        readers.push(open_path(path, options)?);
+        readers.push(open_path(path, format)?);
     }
     Ok(match readers.len() {
         1 => readers.remove(0),
@@ -64,38 +56,35 @@ pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>,
 }
 
 /// Opens a file, or the parts that a manifest names.
-fn open_path(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
+fn open_path(path: &Path, format: Option<&str>) -> Result<Box<dyn Reader>, ReadError> {
     let content = |cause| ReadError::Content { path: path.to_owned(), cause };
     let Some(manifest) = manifest::find(path).map_err(content)? else {
-        return Ok(timed(Box::new(open_file(path, options)?)));
+        return Ok(timed(Chain::new(vec![open_file(path, format)?], Vec::new())));
     };
     let parts = manifest::read(&manifest).map_err(content)?;
-    let aof = OpenOptions { format: Some("aof".to_owned()) };
-    let files =
-        parts.files.iter().map(|file| Ok(Box::new(open_file(file, &aof)?) as Box<dyn Reader>));
+    let files = parts.files.iter().map(|file| open_file(file, Some("aof")));
     let readers: Result<Vec<_>, _> = files.collect();
-    Ok(timed(Box::new(Chain::new(readers?, parts.notes))))
+    Ok(timed(Chain::new(readers?, parts.notes)))
 }
 
-fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
+fn open_file(path: &Path, format: Option<&str>) -> Result<Stream, ReadError> {
     if path.as_os_str() == STDIN {
-        return stream(path, Box::new(streams::input()), options, None);
+        return stream(path, Box::new(streams::input()), format, None);
     }
     let again = || Ok(Box::new(File::open(path)?) as Box<dyn Read + Send>);
     let file = again().map_err(|cause| ReadError::Io { path: path.to_owned(), cause });
-    stream(path, file?, options, Some(&again))
+    stream(path, file?, format, Some(&again))
 }
 
 /// Wraps a record to correct its times, and to spread events over whole seconds.
-fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
-    let Source { format, stamps, .. } = *reader.source();
+fn timed(files: Chain) -> Box<dyn Reader> {
+    let Source { format, stamps, .. } = *files.source();
     // keystorm checked its own records when it wrote them.
     if format == "keystorm" {
-        return reader;
+        return Box::new(files);
     }
-    if stamps != Stamps::None {
-        reader = Box::new(Dated::new(reader));
-    }
+    let reader: Box<dyn Reader> =
+        if stamps == Stamps::None { Box::new(files) } else { Box::new(Dated::new(files)) };
     // An append-only file without times has no lines that count, and keeps its order without help.
     if stamps == Stamps::Second || format == "meta" {
         Box::new(SpreadReader::new(reader))
@@ -111,9 +100,9 @@ fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
 pub fn open_input(
     path: &Path,
     input: Box<dyn Read + Send>,
-    options: &OpenOptions,
+    format: Option<&str>,
 ) -> Result<Box<dyn Reader>, ReadError> {
-    Ok(timed(Box::new(stream(path, input, options, None)?)))
+    Ok(timed(Chain::new(vec![stream(path, input, format, None)?], Vec::new())))
 }
 
 /// Opens a file again from its beginning.
@@ -122,13 +111,12 @@ type Again<'a> = &'a dyn Fn() -> std::io::Result<Box<dyn Read + Send>>;
 fn stream(
     path: &Path,
     input: Box<dyn Read + Send>,
-    options: &OpenOptions,
+    format: Option<&str>,
     again: Option<Again<'_>>,
 ) -> Result<Stream, ReadError> {
     let io = |cause| ReadError::Io { path: path.to_owned(), cause };
     let content = |cause| ReadError::Content { path: path.to_owned(), cause };
-    let fetched = Arc::new(AtomicU64::new(0));
-    let mut input = unpack(Counter { input, fetched: Arc::clone(&fetched) }).map_err(io)?;
+    let mut input = unpack(input).map_err(io)?;
     let mut bytes = Vec::new();
     match input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes) {
         Ok(_) => {}
@@ -142,7 +130,7 @@ fn stream(
     }
     let name = path.to_string_lossy();
     let head = Head { bytes: &bytes, is_whole, is_stamped_later: false, name: &name };
-    let format = find(&head, options.format.as_deref()).map_err(content)?;
+    let format = find(&head, format).map_err(content)?;
     let (mut decoder, mut source) = (format.open)(&head).map_err(content)?;
     if format.name == "aof"
         && source.stamps == Stamps::None
@@ -154,7 +142,7 @@ fn stream(
         (decoder, source) = (format.open)(&head).map_err(content)?;
     }
     let input = Box::new(Cursor::new(bytes).chain(input));
-    Ok(Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched))
+    Ok(Stream::new(path.to_owned(), input, decoder, source))
 }
 
 /// Returns whether an input has these bytes.
@@ -212,20 +200,6 @@ fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
         let known: Vec<&str> = format::FORMATS.iter().map(|format| format.title).collect();
         Fault(format!("not a record of traffic; known are {}", known.join(", ")))
     })
-}
-
-/// Counts the bytes read of a file.
-struct Counter {
-    input: Box<dyn Read + Send>,
-    fetched: Arc<AtomicU64>,
-}
-
-impl Read for Counter {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.fetched.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
 }
 
 /// The error for the end of a cut compressed file.

@@ -46,12 +46,6 @@ pub trait Reader: Send {
 
     /// Returns the losses so far.
     fn losses(&self) -> Losses;
-
-    /// Returns the number of bytes read so far of the record's stored files.
-    fn bytes_read(&self) -> u64;
-
-    /// Number of the last event's line or record, from 1.
-    fn position(&self) -> u64;
 }
 
 /// Reader of one file.
@@ -67,7 +61,6 @@ pub struct Stream {
     end: usize,
     /// Bytes to drop as they arrive.
     to_drop: u64,
-    fetched: std::sync::Arc<std::sync::atomic::AtomicU64>,
     position: u64,
     is_end: bool,
 }
@@ -99,19 +92,14 @@ impl Stream {
             begin: 0,
             end: 0,
             to_drop: 0,
-            fetched: std::sync::Arc::default(),
             position: 0,
             is_end: false,
         }
     }
 
-    /// Counts bytes of the file by this counter, which the opener advances.
-    pub(crate) fn counted_by(
-        mut self,
-        fetched: std::sync::Arc<std::sync::atomic::AtomicU64>,
-    ) -> Self {
-        self.fetched = fetched;
-        self
+    /// Number of the last event's line or record, from 1.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Makes room for a piece and reads it; reads nothing at the end of the input.
@@ -203,13 +191,5 @@ impl Reader for Stream {
 
     fn losses(&self) -> Losses {
         self.losses
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.fetched.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    fn position(&self) -> u64 {
-        self.position
     }
 }

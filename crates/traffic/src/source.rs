@@ -1,5 +1,7 @@
 //! Facts of a record that hold for all of its events.
 
+use serde::Serialize;
+
 /// Protocol of the recorded clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Protocol {
@@ -11,7 +13,8 @@ pub enum Protocol {
 }
 
 /// Moment that the time of an event marks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stamps {
     /// The command arrived at the server.
     Arrival,

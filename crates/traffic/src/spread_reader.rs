@@ -29,7 +29,6 @@ pub(crate) struct SpreadReader {
     ahead: Event,
     is_ahead: bool,
     is_over: bool,
-    position: u64,
 }
 
 impl SpreadReader {
@@ -44,7 +43,6 @@ impl SpreadReader {
             ahead: Event::default(),
             is_ahead: false,
             is_over: false,
-            position: 0,
         }
     }
 
@@ -119,7 +117,6 @@ impl Reader for SpreadReader {
         }
         let (due, line, is_beyond_hits) = self.order[self.next];
         self.next += 1;
-        self.position += 1;
         let line = &mut self.lines[line as usize];
         if line.repeats <= 1 {
             std::mem::swap(event, line);
@@ -142,13 +139,5 @@ impl Reader for SpreadReader {
 
     fn losses(&self) -> Losses {
         self.inner.losses()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.inner.bytes_read()
-    }
-
-    fn position(&self) -> u64 {
-        self.position
     }
 }

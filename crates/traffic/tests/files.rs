@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use traffic::{Event, Losses, OpenOptions, Source, Stamps, Writer, open};
+use traffic::{Event, Losses, Source, Stamps, Writer, open};
 
 /// Lines of MONITOR, of a server whose clients send one after another.
 fn monitor(count: usize, first_s: usize, step_s: usize) -> String {
@@ -25,7 +25,7 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 #[track_caller]
 fn read(paths: &[PathBuf]) -> (Vec<Event>, Losses, Source) {
-    let mut reader = open(paths, &OpenOptions::default()).unwrap();
+    let mut reader = open(paths, None).unwrap();
     let (mut events, mut event) = (Vec::new(), Event::default());
     while reader.next(&mut event).unwrap() {
         events.push(event.clone());
@@ -155,10 +155,10 @@ fn what_is_no_record_is_refused_with_its_name() {
         [(&b""[..], "empty"), (b"hello\nworld\n", "not a record"), (&[7; 100], "not a record")]
     {
         let path = write(dir.path(), "x", bytes);
-        let error = open(&[path], &OpenOptions::default()).err().unwrap().to_string();
+        let error = open(&[path], None).err().unwrap().to_string();
         assert!(error.contains(why) && error.contains("/x: "), "{error}");
     }
-    assert!(open(&[dir.path().join("none")], &OpenOptions::default()).is_err());
+    assert!(open(&[dir.path().join("none")], None).is_err());
 }
 
 /// A command of an append-only file.
@@ -218,7 +218,7 @@ fn what_others_write_before_a_record_is_passed_over_and_what_is_none_is_named() 
         (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12", "LCS"),
     ] {
         let file = write(dir.path(), "foreign", begin);
-        let error = open(&[file], &OpenOptions::default()).err().unwrap().to_string();
+        let error = open(&[file], None).err().unwrap().to_string();
         assert!(error.contains(what), "{error}");
     }
 }

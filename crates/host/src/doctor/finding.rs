@@ -63,11 +63,12 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn ok(seen: impl Into<String>) -> Self {
-        Self::new(Level::Ok, seen, "", "")
+        let (seen, why, mend) = (seen.into(), String::new(), String::new());
+        Self { level: Level::Ok, seen, why, mend }
     }
 
-    pub(crate) fn unknown(reason: impl Into<String>) -> Self {
-        Self::new(Level::Unknown, reason, "", "")
+    pub(crate) fn unknown(reason: String) -> Self {
+        Self { level: Level::Unknown, ..Self::ok(reason) }
     }
 
     pub(crate) fn warn(
@@ -75,7 +76,7 @@ impl Outcome {
         why: impl Into<String>,
         mend: impl Into<String>,
     ) -> Self {
-        Self::new(Level::Warn, seen, why, mend)
+        Self { level: Level::Warn, why: why.into(), mend: mend.into(), ..Self::ok(seen) }
     }
 
     pub(crate) fn bad(
@@ -83,16 +84,32 @@ impl Outcome {
         why: impl Into<String>,
         mend: impl Into<String>,
     ) -> Self {
-        Self::new(Level::Bad, seen, why, mend)
+        Self { level: Level::Bad, ..Self::warn(seen, why, mend) }
     }
 
-    pub(crate) fn new(
-        level: Level,
-        seen: impl Into<String>,
+    /// Is bad or a warning for one reason, or ok.
+    pub(crate) fn graded(bad: bool, warn: bool, seen: String, why: &str, mend: &str) -> Self {
+        if bad { Self::bad(seen, why, mend) } else { Self::ok(seen).warn_if(warn, why, mend) }
+    }
+
+    /// Warns on a condition, unless an earlier one held.
+    pub(crate) fn warn_if(
+        self,
+        is_so: bool,
         why: impl Into<String>,
         mend: impl Into<String>,
     ) -> Self {
-        Self { level, seen: seen.into(), why: why.into(), mend: mend.into() }
+        if is_so && self.level == Level::Ok { Self::warn(self.seen, why, mend) } else { self }
+    }
+
+    /// Is bad on a condition, unless an earlier one held.
+    pub(crate) fn bad_if(
+        self,
+        is_so: bool,
+        why: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        if is_so && self.level == Level::Ok { Self::bad(self.seen, why, mend) } else { self }
     }
 }
 

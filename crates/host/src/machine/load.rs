@@ -74,12 +74,6 @@ impl CpuTimes {
     pub fn work_s(self) -> f64 {
         self.work as f64 / TICKS_PER_S
     }
-
-    /// Share of time spent on work, 0 to 1, not counting stolen time.
-    pub fn busy_share(self) -> Option<f64> {
-        let busy = self.total.saturating_sub(self.idle).saturating_sub(self.steal);
-        (self.total > 0).then(|| busy as f64 / self.total as f64)
-    }
 }
 
 /// The CPU time of this machine, now.
@@ -161,7 +155,6 @@ mod tests {
         let between = after.since(before);
         assert_eq!(between, CpuTimes { total: 100, idle: 30, steal: 20, work: 50 });
         assert_eq!(between.steal_share(), Some(0.2));
-        assert_eq!(between.busy_share(), Some(0.5));
         assert_eq!(CpuTimes::default().steal_share(), None);
     }
 

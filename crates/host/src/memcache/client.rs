@@ -78,13 +78,17 @@ impl MemcacheClient {
     ///
     /// # Errors
     /// Returns an error if there is no answer.
-    pub fn ask(&mut self, words: &[&[u8]]) -> Result<Result<(), String>, ClientError> {
+    pub fn ask(&mut self, words: &[&[u8]]) -> Result<Outcome, ClientError> {
         let request = self.encoded(words);
         let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
         let name = name.unwrap_or_default();
+        self.outcome(&name, &request)
+    }
+
+    fn outcome(&mut self, name: &str, request: &[u8]) -> Result<Outcome, ClientError> {
         match self.dialect {
-            Dialect::Text => self.client.exchange(&name, &request, answered::<Text>),
-            Dialect::Binary => self.client.exchange(&name, &request, answered::<Binary>),
+            Dialect::Text => self.client.exchange(name, request, answered::<Text>),
+            Dialect::Binary => self.client.exchange(name, request, answered::<Binary>),
         }
     }
 
@@ -102,11 +106,7 @@ impl MemcacheClient {
         let name = commands.first().and_then(|words| words.first());
         let name = String::from_utf8_lossy(name.map_or(&[], Vec::as_slice)).into_owned();
         for _ in commands {
-            let outcome = match self.dialect {
-                Dialect::Text => self.client.exchange(&name, &request, answered::<Text>),
-                Dialect::Binary => self.client.exchange(&name, &request, answered::<Binary>),
-            };
-            outcome.map_err(|error| error.to_string())??;
+            self.outcome(&name, &request).map_err(|error| error.to_string())??;
             request.clear();
         }
         Ok(())

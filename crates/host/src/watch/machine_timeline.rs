@@ -7,10 +7,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::background::{Background, is_stopped};
 use super::local;
 use super::record::{MachineSpan, WatchSoFar};
 use super::sample::now_s;
@@ -185,51 +184,38 @@ fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 / 1e3)
 }
 
-/// A thread that samples until it is stopped.
-#[derive(Debug)]
-pub(super) struct MachineSampler {
-    stop: Sender<()>,
-    thread: JoinHandle<Vec<MachineSpan>>,
-}
-
-impl MachineSampler {
-    /// Begins to sample this machine and these of its processes, and to publish to `so_far`. `None` if no
-    /// thread can be started.
-    pub(super) fn start(servers: Vec<u32>, so_far: Option<WatchSoFar>) -> Option<Self> {
-        let (stop, stopped) = channel::<()>();
-        let look = move || {
-            let (cpus, mut due) = (local::own_cpus(), Instant::now());
-            let mut spans = Spans::default();
-            let mut last = KernelCounts::new(&servers, &cpus);
-            loop {
-                // Looks that this thread was kept from are not made up for.
-                while due <= Instant::now() {
-                    due += EVERY;
-                }
-                let wait = due.saturating_duration_since(Instant::now());
-                let ended = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
-                let next = KernelCounts::new(&servers, &cpus);
-                spans.add(last.until(&next, &cpus));
-                last = next;
-                so_far.iter().for_each(|so_far| so_far.set_machine(spans.so_far()));
-                if ended {
-                    return spans.all();
-                }
+/// Begins to sample this machine and these of its processes, and to publish to `so_far`. `None` if no
+/// thread can be started.
+pub(super) fn sample_machine(
+    servers: Vec<u32>,
+    so_far: Option<WatchSoFar>,
+) -> Option<Background<Vec<MachineSpan>>> {
+    Background::start("machine", move |stopped| {
+        let (cpus, mut due) = (local::own_cpus(), Instant::now());
+        let mut spans = Spans::default();
+        let mut last = KernelCounts::new(&servers, &cpus);
+        loop {
+            // Looks that this thread was kept from are not made up for.
+            while due <= Instant::now() {
+                due += EVERY;
             }
-        };
-        let thread = thread::Builder::new().name("machine".into()).spawn(look).ok()?;
-        Some(Self { stop, thread })
-    }
-
-    /// Stops sampling, and returns the spans.
-    pub(super) fn stop(self) -> Vec<MachineSpan> {
-        drop(self.stop);
-        self.thread.join().unwrap_or_default()
-    }
+            let ended = is_stopped(&stopped, due.saturating_duration_since(Instant::now()));
+            let next = KernelCounts::new(&servers, &cpus);
+            spans.add(last.until(&next, &cpus));
+            last = next;
+            so_far.iter().for_each(|so_far| so_far.set_machine(spans.so_far()));
+            if ended {
+                return spans.all();
+            }
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
     use super::*;
 
     fn span(from_s: f64) -> MachineSpan {
@@ -325,7 +311,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn this_machine_is_seen_while_it_is_looked_at() {
-        let sampler = MachineSampler::start(vec![std::process::id()], None).unwrap();
+        let sampler = sample_machine(vec![std::process::id()], None).unwrap();
         let spans = sampler.stop();
         let [span] = &spans[..] else { panic!("{spans:?}") };
         assert!(span.lasted_s >= 0.0 && span.from_s > 1e9);

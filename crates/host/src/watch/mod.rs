@@ -4,6 +4,7 @@
 //! server to itself. Whatever a server forbids is left out; no run fails for it. `report` interprets the
 //! figures.
 
+mod background;
 mod info;
 mod journal;
 mod link;
@@ -26,10 +27,11 @@ use std::time::{Duration, Instant};
 
 use crate::machine::{self, CpuTimes};
 use crate::{Address, Patience, ProbeError};
+use background::Background;
 use link::Link;
-use machine_timeline::MachineSampler;
+use machine_timeline::sample_machine;
 use run_times::RunTimes;
-use sampler::{JournalReader, Sampler};
+use sampler::{Samples, read_journal, sample};
 use server_use::Snapshot;
 
 pub use journal::{Journal, JournalEntry, JournalKind, slow_commands};
@@ -73,15 +75,15 @@ pub struct PendingWatch {
     cpu_times: Option<CpuTimes>,
     own_cpu_s: f64,
     throttled_ns: Option<u64>,
-    machine: Option<MachineSampler>,
+    machine: Option<Background<Vec<MachineSpan>>>,
 }
 
 /// The first reading of a server, which waits for the second.
 struct PendingServerWatch {
     before: Result<Snapshot, String>,
     pid: Option<u32>,
-    sampler: Option<Sampler>,
-    reader: Option<JournalReader>,
+    sampler: Option<Background<Samples>>,
+    reader: Option<Background<()>>,
 }
 
 /// Maximum number of round trips measured before the load.
@@ -119,18 +121,8 @@ impl<'a> Watch<'a> {
     /// Watches this machine and its link to a server only: the server is watched by others, or, for this reason, not at
     /// all.
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
-        let link_to = Some(server);
-        Self {
-            addresses: Vec::new(),
-            connect: Box::new(|_, _| unreachable!("no server was watched")),
-            link_to,
-            unseen,
-            sample: false,
-            without_memory: false,
-            journal: false,
-            run_times: false,
-            so_far: None,
-        }
+        let nowhere = Self::new(Vec::new(), false, |_, _| unreachable!("no server was watched"));
+        Self { link_to: Some(server), unseen, ..nowhere }
     }
 
     /// Leaves memory out of samples if `wanted`: a server may stop to free memory before it reports it.
@@ -187,7 +179,7 @@ impl<'a> Watch<'a> {
                 before.local = server.pid.and_then(local::read);
                 let sampler = || {
                     let client = self.client(address, Patience::default()).ok()?;
-                    Sampler::start(client, self.without_memory)
+                    sample(client, self.without_memory)
                 };
                 server.sampler = self.sample.then(sampler).flatten();
                 server.reader = self.reader(address, before);
@@ -196,13 +188,13 @@ impl<'a> Watch<'a> {
         }
         let servers = begun.servers.iter().filter_map(|server| server.pid).collect();
         begun.machine =
-            self.journal.then(|| MachineSampler::start(servers, self.so_far.clone())).flatten();
+            self.journal.then(|| sample_machine(servers, self.so_far.clone())).flatten();
         begun
     }
 
     /// Makes the second reading, and returns the changes since the first.
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
-        let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
+        let machine = begun.machine.map(Background::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
         let own_s = local::own_cpu_s() - begun.own_cpu_s;
         let mut watched = WatchRecord {
@@ -223,8 +215,9 @@ impl<'a> Watch<'a> {
             .servers
             .into_iter()
             .map(|PendingServerWatch { before, pid, sampler, reader }| {
-                reader.into_iter().for_each(JournalReader::stop);
-                let sampled = sampler.map(Sampler::stop).unwrap_or_default();
+                // What it found is asked for again at the end.
+                reader.into_iter().for_each(Background::stop);
+                let sampled = sampler.map(Background::stop).unwrap_or_default();
                 (before, pid.and_then(local::read), sampled)
             })
             .collect();
@@ -262,12 +255,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Starts a reader of the server's lists of slow moments while load runs, if the record is shared.
-    fn reader(&self, address: &Address, before: &Snapshot) -> Option<JournalReader> {
+    fn reader(&self, address: &Address, before: &Snapshot) -> Option<Background<()>> {
         let so_far = self.so_far.clone().filter(|_| before.journal.is_some())?;
         // A user who asks for slow commands waits for them.
         let patience = Patience { reply: Duration::from_secs(10), ..SECOND_LOOK };
         let subject = self.client(address, patience).ok()?;
-        JournalReader::start(subject, address.to_string(), before.clone(), so_far)
+        read_journal(subject, address.to_string(), before.clone(), so_far)
     }
 
     fn client(&self, address: &Address, patience: Patience) -> Result<Subject, String> {

@@ -12,7 +12,7 @@ use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent};
 use host::affinity;
 use sink::{BULK_MAX, EngineChoice, Listener, MemcacheReplies, Replies};
-use spec::values::{Cpus, count_in, ip, port};
+use spec::values::{Cpus, EngineArg, count_in, ip, port};
 
 use crate::commands::run::say;
 use crate::signals;
@@ -75,22 +75,12 @@ enum SinkProtocol {
     Memcache,
 }
 
-/// An engine as an option.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum EngineArg {
-    Auto,
-    Uring,
-    Epoll,
-}
-
-impl EngineArg {
-    /// Returns the engine that was named; `None` for `auto`.
-    pub(crate) fn choice(self) -> Option<EngineChoice> {
-        match self {
-            Self::Auto => None,
-            Self::Uring => Some(EngineChoice::Uring),
-            Self::Epoll => Some(EngineChoice::Epoll),
-        }
+/// Returns the engine that was named; `None` for `auto`.
+pub(crate) fn choice(engine: EngineArg) -> Option<EngineChoice> {
+    match engine {
+        EngineArg::Auto => None,
+        EngineArg::Uring => Some(EngineChoice::Uring),
+        EngineArg::Epoll => Some(EngineChoice::Epoll),
     }
 }
 
@@ -136,7 +126,7 @@ fn sink(options: &Options) -> Result<End> {
     let cpus = options.cpus.as_ref().map_or(&[][..], |Cpus(cpus)| cpus);
     affinity::pin(cpus)
         .with_context(|| format!("--cpus: the sink cannot be pinned to {cpus:?}"))?;
-    let engine = engine(options.engine.choice())?;
+    let engine = engine(choice(options.engine))?;
     let listeners = listeners(options)?;
     let places: Vec<String> = listeners.iter().map(|l| l.address().to_string()).collect();
     let places = report::escape(places.join(" and "));

@@ -30,7 +30,7 @@ pub(crate) fn recording(server: &Server, options: &str, file: &Path) -> Process 
 
 /// Every event of a file.
 pub(crate) fn events(file: &Path) -> Vec<Event> {
-    let mut reader = traffic::open(&[file.to_owned()], &traffic::OpenOptions::default()).unwrap();
+    let mut reader = traffic::open(&[file.to_owned()], None).unwrap();
     let (mut event, mut all) = (Event::default(), Vec::new());
     while reader.next(&mut event).unwrap() {
         all.push(event.clone());

@@ -19,18 +19,21 @@ const UUID: usize = 36;
 /// The pattern of keys beyond [`PATTERNS_MAX`].
 pub(super) const OTHER: &[u8] = b"(others)";
 
+/// Counter of the keys of a pattern: of few registers, as there are many patterns, for an error of 1.6 %.
+type KeyCounter = DistinctCounter<12>;
+
 /// Figures of the keys of a pattern.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Pattern {
     /// Number among all patterns.
     pub(super) number: u32,
-    pub(super) distinct: DistinctCounter,
+    pub(super) distinct: KeyCounter,
     pub(super) reads: u64,
     pub(super) writes: u64,
     /// Uses that may read or write, such as by scripts.
     pub(super) others: u64,
     /// For each type of commands, their uses and a count of distinct keys.
-    pub(super) types: BTreeMap<DataType, (u64, DistinctCounter)>,
+    pub(super) types: BTreeMap<DataType, (u64, KeyCounter)>,
     /// Set if a command takes the values of these keys as numbers, or sorts by them.
     pub(super) is_counted: bool,
     pub(super) hits: u64,
@@ -41,29 +44,6 @@ pub(super) struct Pattern {
     pub(super) ttl_s: Sizes,
 }
 
-/// Bits of a hash that choose a register; few, as there are many patterns, for an error of 1.6 %.
-const PRECISION: u32 = 12;
-
-impl Default for Pattern {
-    fn default() -> Self {
-        Self {
-            number: 0,
-            distinct: DistinctCounter::new(PRECISION),
-            reads: 0,
-            writes: 0,
-            others: 0,
-            types: BTreeMap::new(),
-            is_counted: false,
-            hits: 0,
-            misses: 0,
-            key_bytes: Sizes::default(),
-            value_bytes: Sizes::default(),
-            ttls: HashMap::new(),
-            ttl_s: Sizes::default(),
-        }
-    }
-}
-
 impl Pattern {
     /// Returns the number of uses of its keys.
     pub(super) fn uses(&self) -> u64 {
@@ -71,8 +51,7 @@ impl Pattern {
     }
 
     pub(super) fn add_type(&mut self, data_type: DataType, hash: u64) {
-        let (uses, distinct) =
-            self.types.entry(data_type).or_insert_with(|| (0, DistinctCounter::new(PRECISION)));
+        let (uses, distinct) = self.types.entry(data_type).or_default();
         *uses += 1;
         distinct.add(hash);
     }

@@ -5,28 +5,21 @@ use std::collections::{BTreeSet, HashMap};
 /// Counter of distinct hashes, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting for small
 /// numbers).
 #[derive(Debug, Clone)]
-pub(super) struct DistinctCounter {
+pub(super) struct DistinctCounter<const PRECISION: u32 = 14> {
+    /// 2^`PRECISION` registers of a byte; as many bits of a hash choose one.
     registers: Vec<u8>,
-    /// Bits of a hash that choose a register.
-    precision: u32,
 }
 
-impl Default for DistinctCounter {
+impl<const PRECISION: u32> Default for DistinctCounter<PRECISION> {
     fn default() -> Self {
-        Self::new(14)
+        Self { registers: vec![0; 1 << PRECISION] }
     }
 }
 
-impl DistinctCounter {
-    /// Creates a counter with 2^`precision` registers of a byte.
-    pub(super) fn new(precision: u32) -> Self {
-        Self { registers: vec![0; 1 << precision], precision }
-    }
-
+impl<const PRECISION: u32> DistinctCounter<PRECISION> {
     pub(super) fn add(&mut self, hash: u64) {
-        let precision = self.precision;
-        let register = (hash >> (64 - precision)) as usize;
-        let rank = (hash << precision | 1 << (precision - 1)).leading_zeros() as u8 + 1;
+        let register = (hash >> (64 - PRECISION)) as usize;
+        let rank = (hash << PRECISION | 1 << (PRECISION - 1)).leading_zeros() as u8 + 1;
         self.registers[register] = self.registers[register].max(rank);
     }
 
@@ -124,7 +117,7 @@ mod tests {
     fn distinct_items_are_counted_within_some_percent() {
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         for count in [0_u64, 1, 100, 10_000, 200_000] {
-            let mut distinct = DistinctCounter::default();
+            let mut distinct = DistinctCounter::<14>::default();
             for item in 0..count * 2 {
                 distinct.add(hasher.hash_one(item % count.max(1)));
             }

@@ -28,7 +28,7 @@ pub struct Description {
     pub format: String,
     pub memcache: bool,
     pub servers: Vec<String>,
-    pub stamps: &'static str,
+    pub stamps: Stamps,
     pub notes: Vec<String>,
     /// Lines, records or events that could not be read, were lost, or come before the first time of the
     /// record.
@@ -206,7 +206,7 @@ impl Describer {
             format: source.format.to_owned(),
             memcache: self.protocol == Protocol::Memcache,
             servers: source.servers.clone(),
-            stamps: stamps(source.stamps),
+            stamps: source.stamps,
             notes: source.notes.clone(),
             lost: losses.total(),
             misdated: losses.misdated,
@@ -244,15 +244,6 @@ impl Describer {
             miss_ratio_curve: self.reuse.curve(),
             curve_in_bytes: self.reuse.is_in_bytes(),
         }
-    }
-}
-
-fn stamps(stamps: Stamps) -> &'static str {
-    match stamps {
-        Stamps::Arrival => "arrival",
-        Stamps::Completion => "completion",
-        Stamps::Second => "second",
-        Stamps::None => "none",
     }
 }
 

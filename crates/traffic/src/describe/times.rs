@@ -1,5 +1,6 @@
 //! Requests over time, and spans without any.
 
+use crate::intervals::Intervals;
 use crate::stalls::{Gap, Stalls};
 
 /// Maximum number of points; further ones are merged with neighbours.
@@ -11,9 +12,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) struct Times {
     first_ns: Option<u64>,
     last_ns: u64,
-    /// Requests by interval.
-    counts: Vec<u64>,
-    interval_ns: u64,
+    counts: Intervals<POINTS_MAX, SECOND_NS>,
     /// Largest count of a whole second, and the count of the current second.
     peak: u64,
     second: u64,
@@ -30,8 +29,8 @@ impl Times {
         self.events += 1;
         let Some(first) = self.first_ns else {
             (self.first_ns, self.last_ns) = (Some(at_ns), at_ns);
-            (self.interval_ns, self.second, self.of_second) = (SECOND_NS, 0, 1);
-            self.counts.push(1);
+            (self.second, self.of_second) = (0, 1);
+            self.counts.add(0);
             return self.stalls.add(0);
         };
         if at_ns < self.last_ns {
@@ -46,15 +45,7 @@ impl Times {
             (self.second, self.of_second) = (second, 0);
         }
         self.of_second += 1;
-        while (at - first) / self.interval_ns >= POINTS_MAX as u64 {
-            self.counts = self.counts.chunks(2).map(|pair| pair.iter().sum()).collect();
-            self.interval_ns *= 2;
-        }
-        let interval = ((at - first) / self.interval_ns) as usize;
-        if self.counts.len() <= interval {
-            self.counts.resize(interval + 1, 0);
-        }
-        self.counts[interval] += 1;
+        self.counts.add(at - first);
         gap
     }
 
@@ -76,9 +67,9 @@ impl Times {
 
     /// Seconds after the first event, and requests per second then.
     pub(super) fn points(&self) -> Vec<(f64, f64)> {
-        let width_s = self.interval_ns as f64 / 1e9;
+        let width_s = self.counts.each_ns as f64 / 1e9;
         let rate = |(at, count): (usize, &u64)| (at as f64 * width_s, *count as f64 / width_s);
-        self.counts.iter().enumerate().map(rate).collect()
+        self.counts.counts.iter().enumerate().map(rate).collect()
     }
 
     /// Spans in which the server stalled, or got no requests, the longest first.
@@ -103,7 +94,7 @@ mod tests {
         assert_eq!((times.peak_per_s(), times.events), (500, 100_490));
         assert!(times.points().len() <= POINTS_MAX && times.stalls().is_empty());
         let total: f64 =
-            times.points().iter().map(|(_, rate)| rate * times.interval_ns as f64 / 1e9).sum();
+            times.points().iter().map(|(_, rate)| rate * times.counts.each_ns as f64 / 1e9).sum();
         assert!((total - 100_490.0).abs() < 1.0);
         times.add(10_100 * SECOND_NS);
         assert_eq!(times.stalls()[0].length_ns, 100_100_000_000);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{FORMATS, Format};
 use crate::conformance::{ReaderResult, check, read};
-use crate::{OpenOptions, Source, Writer, open_input};
+use crate::{Source, Writer, open_input};
 
 /// A whole record of each format, and its number of events.
 fn samples() -> Vec<(&'static str, Vec<u8>, usize)> {
@@ -93,7 +93,7 @@ fn every_format_has_a_sample_that_it_alone_recognizes() {
         let reading = whole(name, &bytes);
         assert_eq!((reading.events.len(), &reading.fault), (events, &None), "{name}");
         let input = Box::new(std::io::Cursor::new(bytes));
-        let reader = open_input(Path::new("x"), input, &OpenOptions::default()).unwrap();
+        let reader = open_input(Path::new("x"), input, None).unwrap();
         assert_eq!(reader.source().format, name);
     }
 }

@@ -15,10 +15,8 @@ pub(super) const FORMAT: Format = Format {
     name: "watch",
     title: "the output of memcached's watch",
     recognizes: |head: &Head<'_>| {
-        first_lines(head).any(|line| {
-            let fields = Fields::new(line);
-            stamp(fields.ts).is_some() && !fields.kind.is_empty()
-        })
+        first_lines(head)
+            .any(|line| stamp(value(line, b"ts")).is_some() && !value(line, b"type").is_empty())
     },
     open: |_| {
         let source = Source {
@@ -40,42 +38,10 @@ const DESCRIPTORS_MAX: usize = 1 << 20;
 /// Number of lines within which both halves of a command appear, among lines of other threads.
 const WAITING_MAX: usize = 256;
 
-/// The parsed fields of a line.
-#[derive(Debug, Default)]
-struct Fields<'l> {
-    ts: &'l [u8],
-    kind: &'l [u8],
-    key: &'l [u8],
-    status: &'l [u8],
-    command: &'l [u8],
-    ttl: &'l [u8],
-    size: &'l [u8],
-    descriptor: &'l [u8],
-    skipped: &'l [u8],
-}
-
-impl<'l> Fields<'l> {
-    fn new(line: &'l [u8]) -> Self {
-        let mut fields = Self::default();
-        for field in line.split(|byte| *byte == b' ') {
-            let Some(at) = memchr::memchr(b'=', field) else { continue };
-            let value = &field[at + 1..];
-            let place = match &field[..at] {
-                b"ts" => &mut fields.ts,
-                b"type" => &mut fields.kind,
-                b"key" => &mut fields.key,
-                b"status" => &mut fields.status,
-                b"cmd" => &mut fields.command,
-                b"ttl" => &mut fields.ttl,
-                b"size" => &mut fields.size,
-                b"cfd" => &mut fields.descriptor,
-                b"skipped" => &mut fields.skipped,
-                _ => continue,
-            };
-            *place = value;
-        }
-        fields
-    }
+/// The last value of a field in a line; empty without one.
+fn value<'l>(line: &'l [u8], name: &[u8]) -> &'l [u8] {
+    let values = line.split(|byte| *byte == b' ').filter_map(|field| field.strip_prefix(name));
+    values.filter_map(|value| value.strip_prefix(b"=")).next_back().unwrap_or_default()
 }
 
 /// Parses `<seconds>.<microseconds>`, where the microseconds are a number rather than a fraction.
@@ -185,12 +151,11 @@ impl ParseLine for Watch {
         if line == b"OK" {
             return LineKind::Other;
         }
-        let fields = Fields::new(line);
-        if let Some(events) = number(fields.skipped) {
+        if let Some(events) = number(value(line, b"skipped")) {
             return LineKind::Dropped(events);
         }
-        let Some(at_ns) = stamp(fields.ts) else { return LineKind::Unreadable };
-        let descriptor = number(fields.descriptor).and_then(|number| u32::try_from(number).ok());
+        let Some(at_ns) = stamp(value(line, b"ts")) else { return LineKind::Unreadable };
+        let descriptor = number(value(line, b"cfd")).and_then(|number| u32::try_from(number).ok());
         event.at_ns = at_ns;
         match descriptor {
             Some(descriptor) => {
@@ -199,12 +164,12 @@ impl ParseLine for Watch {
             }
             None => event.flags.set(Flags::NO_CLIENT),
         }
-        match fields.kind {
-            b"item_get" => get(&fields, event),
-            b"item_store" => store(&fields, event),
+        match value(line, b"type") {
+            b"item_get" => get(line, event),
+            b"item_store" => store(line, event),
             b"deleted" => {
                 event.push(b"delete");
-                push_key(fields.key, event);
+                push_key(line, event);
                 event.outcome = Outcome::Done;
                 LineKind::Event
             }
@@ -221,34 +186,36 @@ impl ParseLine for Watch {
     }
 }
 
-fn get(fields: &Fields<'_>, event: &mut Event) -> LineKind {
+fn get(line: &[u8], event: &mut Event) -> LineKind {
     event.push(b"get");
-    push_key(fields.key, event);
-    event.outcome = match (fields.status, number(fields.size)) {
+    push_key(line, event);
+    event.outcome = match (value(line, b"status"), number(value(line, b"size"))) {
         (b"found", size) => Outcome::Hit(size.unwrap_or(0) as u32),
         _ => Outcome::Miss,
     };
     LineKind::Event
 }
 
-fn store(fields: &Fields<'_>, event: &mut Event) -> LineKind {
-    event.push(match fields.command {
+fn store(line: &[u8], event: &mut Event) -> LineKind {
+    event.push(match value(line, b"cmd") {
         command @ (b"add" | b"replace" | b"append" | b"prepend" | b"cas") => command,
         _ => b"set",
     });
-    push_key(fields.key, event);
-    event.push_size(number(fields.size).unwrap_or(0) as u32, 0);
+    push_key(line, event);
+    event.push_size(number(value(line, b"size")).unwrap_or(0) as u32, 0);
     event.push(b"0");
-    event.push(if number(fields.ttl).is_some() { fields.ttl } else { b"0" });
-    event.outcome = match fields.status {
+    let ttl = value(line, b"ttl");
+    event.push(if number(ttl).is_some() { ttl } else { b"0" });
+    event.outcome = match value(line, b"status") {
         b"stored" => Outcome::Done,
         _ => Outcome::Refused,
     };
     LineKind::Event
 }
 
-/// Appends a key, which is URL-encoded.
-fn push_key(encoded: &[u8], event: &mut Event) {
+/// Appends the key of a line, which is URL-encoded.
+fn push_key(line: &[u8], event: &mut Event) {
+    let encoded = value(line, b"key");
     event.open_argument().extend(percent_encoding::percent_decode(encoded));
     event.end_argument();
 }

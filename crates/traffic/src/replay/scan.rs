@@ -10,6 +10,7 @@ use super::role::{Reason, Role, is_of_session};
 use super::walk::{Replay, Walk};
 use super::{Clients, Speed};
 use crate::commands::writes;
+use crate::intervals::Intervals;
 use crate::{Flags, Gap, Losses, Source, Stamps};
 
 /// Maximum number of kinds of commands with counts of their own; all further kinds are counted as one.
@@ -58,36 +59,8 @@ pub struct Scan {
     /// Set if some clients are indistinguishable (unix socket) and are treated as one.
     pub shares_clients: bool,
     clients: ClientList,
-    stretches: Stretches,
+    stretches: Intervals<STRETCHES_MAX, STRETCH_NS>,
     numbers: HashMap<Vec<u8>, u32>,
-}
-
-/// Number of commands in each interval of recorded time.
-#[derive(Debug)]
-struct Stretches {
-    counts: Vec<u64>,
-    each_ns: u64,
-}
-
-impl Default for Stretches {
-    fn default() -> Self {
-        Self { counts: Vec::new(), each_ns: STRETCH_NS }
-    }
-}
-
-impl Stretches {
-    fn add(&mut self, since_ns: u64) {
-        while since_ns / self.each_ns >= STRETCHES_MAX as u64 {
-            let pairs = self.counts.chunks(2).map(|pair| pair.iter().sum());
-            self.counts = pairs.collect();
-            self.each_ns *= 2;
-        }
-        let at = (since_ns / self.each_ns) as usize;
-        if self.counts.len() <= at {
-            self.counts.resize(at + 1, 0);
-        }
-        self.counts[at] += 1;
-    }
 }
 
 /// Reads a record once, and collects the data to prefill if `prefill` is set.
@@ -226,7 +199,7 @@ impl Scan {
         if speed.is_max() {
             return None;
         }
-        let Stretches { counts, each_ns } = &self.stretches;
+        let Intervals { counts, each_ns } = &self.stretches;
         let mut stages: Vec<Stage> = Vec::new();
         let (mut speed, mut from_ns) = (speed.clone(), 0);
         for (end, count) in (1..).zip(counts) {
@@ -292,7 +265,7 @@ mod tests {
     #[test]
     fn rates_are_those_of_the_record_however_long_it_is() {
         for seconds in [1u64, 100, 5_000] {
-            let mut stretches = Stretches::default();
+            let mut stretches = Intervals::<STRETCHES_MAX, STRETCH_NS>::default();
             (0..seconds * 20).for_each(|n| stretches.add(n * 50_000_000));
             assert!(stretches.counts.len() <= STRETCHES_MAX);
             assert_eq!(stretches.counts.iter().sum::<u64>(), seconds * 20);

@@ -9,7 +9,7 @@ use super::role::{Reason, Role};
 use super::transactions::{KeySlots, Transactions};
 use super::translation::has_twin;
 use crate::commands::keys_of;
-use crate::{Clock, Event, Flags, OpenOptions, Protocol, Reader, Source, Stalls, Stamps};
+use crate::{Clock, Event, Flags, Protocol, Reader, Source, Stalls, Stamps};
 
 /// Part of a record that is sent, and the kind of server that gets it.
 #[derive(Debug, Clone, Default)]
@@ -67,8 +67,8 @@ pub(crate) struct WalkStep {
 
 impl<'r> Walk<'r> {
     pub(crate) fn new(replay: &'r Replay) -> Result<Self, String> {
-        let options = OpenOptions { format: replay.format.clone() };
-        let reader = crate::open(&replay.paths, &options).map_err(|error| error.to_string())?;
+        let reader = crate::open(&replay.paths, replay.format.as_deref())
+            .map_err(|error| error.to_string())?;
         Ok(Self {
             replay,
             reader,

@@ -24,13 +24,8 @@ pub(super) fn steal(evidence: &Evidence) -> Verdict {
     let why = "the hypervisor runs other machines when this one is ready to run; latencies grow \
         by whole time slices";
     let mend = "use a machine with dedicated CPUs, or measure at a quieter hour";
-    Ok(if share >= STEAL_BAD {
-        Outcome::bad(seen, why, mend)
-    } else if share >= STEAL_WARN || ever >= STEAL_BAD {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    let is_high = share >= STEAL_WARN || ever >= STEAL_BAD;
+    Ok(Outcome::graded(share >= STEAL_BAD, is_high, seen, why, mend))
 }
 
 /// CPUs' worth of tasks per CPU.
@@ -45,17 +40,14 @@ pub(super) fn load(evidence: &Evidence) -> Verdict {
         format!("; load averages {minute:.2} {five:.2} {fifteen:.2}")
     });
     let tasks = format!("{running:.1} runnable tasks on {cpus} CPUs{average}");
+    let share = running / f64::from(cpus.max(1));
+    if share < LOAD_WARN {
+        return Ok(Outcome::ok(format!("other programs: {tasks}")));
+    }
     let competing = format!("other programs competed for the CPU: {tasks}");
     let why = "other programs take CPU time from client and server";
     let mend = "use `top` to find them, and stop them";
-    let share = running / f64::from(cpus.max(1));
-    Ok(if share >= LOAD_BAD {
-        Outcome::bad(competing, why, mend)
-    } else if share >= LOAD_WARN {
-        Outcome::warn(competing, why, mend)
-    } else {
-        Outcome::ok(format!("other programs: {tasks}"))
-    })
+    Ok(Outcome::graded(share >= LOAD_BAD, true, competing, why, mend))
 }
 
 /// Percent of the last ten seconds.
@@ -67,13 +59,7 @@ fn pressure(of: Option<Pressure>, what: &str, mend: &str) -> Verdict {
         of.ok_or("not reported (pressure stall information needs Linux 4.20 and psi=1)")?;
     let seen = format!("{avg10:.1} % of the last 10 s, {avg60:.1} % of the last minute");
     let why = format!("tasks stall for lack of {what}");
-    Ok(if avg10 >= PRESSURE_BAD {
-        Outcome::bad(seen, why, mend)
-    } else if avg10 >= PRESSURE_WARN {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(Outcome::graded(avg10 >= PRESSURE_BAD, avg10 >= PRESSURE_WARN, seen, &why, mend))
 }
 
 pub(super) fn cpu_pressure(evidence: &Evidence) -> Verdict {

@@ -15,13 +15,9 @@ pub(super) fn governor(evidence: &Evidence) -> Verdict {
     let why = "the clock follows the load: at low rates latencies are those of a slow clock, and \
         runs differ";
     let mend = "cpupower frequency-set -g performance";
-    Ok(if governors.iter().all(|g| g == "performance") {
-        Outcome::ok(seen)
-    } else if governors.iter().any(|g| g == "powersave" || g == "conservative") {
-        Outcome::bad(seen, why, mend)
-    } else {
-        Outcome::warn(seen, why, mend)
-    })
+    let is_fast = governors.iter().all(|g| g == "performance");
+    let is_slow = governors.iter().any(|g| g == "powersave" || g == "conservative");
+    Ok(Outcome::graded(is_slow, !is_fast, seen, why, mend))
 }
 
 pub(super) fn turbo(evidence: &Evidence) -> Verdict {
@@ -59,15 +55,12 @@ const FAST_CLOCKS: [&str; 4] =
 
 pub(super) fn clock_source(evidence: &Evidence) -> Verdict {
     let clock = super::known(&evidence.host.cpu.clocksource)?;
-    Ok(if FAST_CLOCKS.contains(&clock.as_str()) {
-        Outcome::ok(clock)
-    } else {
-        Outcome::warn(
-            clock,
-            "reading the time is a system call with this clock, and client and server read it for \
+    let is_slow = !FAST_CLOCKS.contains(&clock.as_str());
+    Ok(Outcome::ok(clock).warn_if(
+        is_slow,
+        "reading the time is a system call with this clock, and client and server read it for \
              every batch",
-            "boot with tsc=reliable, or: echo tsc > \
+        "boot with tsc=reliable, or: echo tsc > \
              /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        )
-    })
+    ))
 }

@@ -33,11 +33,6 @@ fn judged(delays: &Delays, word: &str, why: &str) -> Outcome {
     );
     let mend = "stop other programs, use dedicated CPUs (isolcpus, a machine of your own), or judge no \
         percentile below these figures here";
-    if delays.p99_us >= P99_BAD_US {
-        Outcome::bad(seen, why, mend)
-    } else if delays.p999_us >= P999_WARN_US {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    }
+    let is_late = delays.p999_us >= P999_WARN_US;
+    Outcome::graded(delays.p99_us >= P99_BAD_US, is_late, seen, why, mend)
 }

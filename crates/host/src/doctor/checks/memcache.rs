@@ -17,34 +17,26 @@ pub(super) fn version(evidence: &Evidence) -> Verdict {
     let version = asked(evidence)?.text("version")?;
     let seen = format!("memcached {version}");
     let singly = crate::memcache::answers_gets_singly(version);
-    Ok(if singly && evidence.load.pipeline > 1 {
-        Outcome::warn(
-            seen,
-            "up to 1.6.34 it writes the reply to each get with its own system call, which \
+    Ok(Outcome::ok(seen).warn_if(
+        singly && evidence.load.pipeline > 1,
+        "up to 1.6.34 it writes the reply to each get with its own system call, which \
              dominates pipelines of get",
-            "memcached 1.6.35 or newer, or --protocol memcache-meta, whose mg is not affected",
-        )
-    } else {
-        Outcome::ok(seen)
-    })
+        "memcached 1.6.35 or newer, or --protocol memcache-meta, whose mg is not affected",
+    ))
 }
 
 pub(super) fn requests_at_a_time(evidence: &Evidence) -> Verdict {
     let most = asked(evidence)?.setting("reqs_per_event")?;
     let depth = u64::from(evidence.load.pipeline);
     let seen = format!("{most} of a connection (-R)");
-    Ok(if depth > most {
-        Outcome::bad(
-            seen,
-            format!(
-                "a pipeline of {depth} is cut: the rest waits while other connections take their \
+    Ok(Outcome::ok(seen).bad_if(
+        depth > most,
+        format!(
+            "a pipeline of {depth} is cut: the rest waits while other connections take their \
                  turn"
-            ),
-            format!("start memcached with -R {depth}"),
-        )
-    } else {
-        Outcome::ok(seen)
-    })
+        ),
+        format!("start memcached with -R {depth}"),
+    ))
 }
 
 pub(super) fn yields(evidence: &Evidence) -> Verdict {
@@ -96,15 +88,14 @@ pub(super) fn connection_limit(evidence: &Evidence) -> Verdict {
     let others = server.others()?;
     let needed = u64::from(evidence.load.connections) + others + OTHER_FILES;
     let seen = format!("{most} (-c), {others} others connected");
-    Ok(if most < needed {
-        let why = format!(
+    Ok(Outcome::ok(seen).bad_if(
+        most < needed,
+        format!(
             "it counts file descriptors by number, and -c {} needs up to {needed}",
             evidence.load.connections
-        );
-        Outcome::bad(seen, why, format!("start memcached with -c {}", needed.max(1024)))
-    } else {
-        Outcome::ok(seen)
-    })
+        ),
+        format!("start memcached with -c {}", needed.max(1024)),
+    ))
 }
 
 pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
@@ -136,15 +127,17 @@ pub(super) fn memory(evidence: &Evidence) -> Verdict {
     let seen = format!("{} of {} used", bytes(used), bytes(most));
     let mend =
         "start memcached with a higher -m: items times (56 + key + value), and a quarter more";
-    Ok(if used as f64 >= most as f64 * 0.9 {
-        let why = "it is full: each write evicts an item, and reads of evicted items miss";
-        Outcome::bad(seen, why, mend)
-    } else if most <= MEMORY_DEFAULT {
-        let why = "64 MB is the default, and a test soon measures eviction";
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(Outcome::ok(seen)
+        .bad_if(
+            used as f64 >= most as f64 * 0.9,
+            "it is full: each write evicts an item, and reads of evicted items miss",
+            mend,
+        )
+        .warn_if(
+            most <= MEMORY_DEFAULT,
+            "64 MB is the default, and a test soon measures eviction",
+            mend,
+        ))
 }
 
 pub(super) fn evictions(evidence: &Evidence) -> Verdict {

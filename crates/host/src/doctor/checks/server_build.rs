@@ -68,15 +68,11 @@ pub(super) fn bits(evidence: &Evidence) -> Verdict {
 
 pub(super) fn allocator(evidence: &Evidence) -> Verdict {
     let name = info(evidence)?.get("mem_allocator")?;
-    Ok(if name == "libc" {
-        Outcome::warn(
-            name,
-            "slower and with more fragmentation than jemalloc, which servers are tuned with",
-            "build the server with make MALLOC=jemalloc",
-        )
-    } else {
-        Outcome::ok(name)
-    })
+    Ok(Outcome::ok(name).warn_if(
+        name == "libc",
+        "slower and with more fragmentation than jemalloc, which servers are tuned with",
+        "build the server with make MALLOC=jemalloc",
+    ))
 }
 
 #[cfg(test)]

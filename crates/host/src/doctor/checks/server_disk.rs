@@ -46,7 +46,7 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
         let rewriting = rewriting.map_err(|reason| {
             format!("no; whether a file is being rewritten is unknown: {reason}")
         });
-        return Ok(if rewriting? { Outcome::bad("no", why, mend) } else { Outcome::ok("no") });
+        return Ok(Outcome::ok("no").bad_if(rewriting?, why, mend));
     }
     if rewriting == Ok(true) {
         return Ok(Outcome::bad("yes", why, mend));

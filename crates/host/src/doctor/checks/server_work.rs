@@ -28,15 +28,13 @@ pub(super) fn io_threads(evidence: &Evidence) -> Verdict {
     let cpus = i64::from(super::known(&evidence.host.cpu.logical)?);
     let seen = format!("{threads} on {cpus} CPUs");
     let mend = format!("start the server with --io-threads {}", (cpus / 2).max(1));
-    Ok(if threads > cpus {
-        let why = "more threads than CPUs: they wait for each other in turns of whole time slices";
-        Outcome::bad(seen, why, mend)
-    } else if threads == cpus {
-        let why = "no CPU is left for the client, which shares this machine";
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(Outcome::ok(seen)
+        .bad_if(
+            threads > cpus,
+            "more threads than CPUs: they wait for each other in turns of whole time slices",
+            &mend,
+        )
+        .warn_if(threads == cpus, "no CPU is left for the client, which shares this machine", mend))
 }
 
 pub(super) fn maxclients(evidence: &Evidence) -> Verdict {
@@ -54,12 +52,11 @@ pub(super) fn maxclients(evidence: &Evidence) -> Verdict {
         }
     };
     let seen = format!("{most}, {others} others connected");
-    Ok(if most < needed + others {
-        let why = format!("-c {needed} connections do not fit");
-        Outcome::bad(seen, why, format!("CONFIG SET maxclients {}", needed + others + 64))
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(Outcome::ok(seen).bad_if(
+        most < needed + others,
+        format!("-c {needed} connections do not fit"),
+        format!("CONFIG SET maxclients {}", needed + others + 64),
+    ))
 }
 
 pub(super) fn monitors(evidence: &Evidence) -> Verdict {
@@ -97,13 +94,7 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
 pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
     let why = "the server also works for other clients, and the keys may be theirs";
     let mend = format!("measure a private server, as keystorm {spawn} starts it");
-    if rate >= TRAFFIC_BAD {
-        Outcome::bad(seen, why, mend)
-    } else if rate >= TRAFFIC_WARN {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    }
+    Outcome::graded(rate >= TRAFFIC_BAD, rate >= TRAFFIC_WARN, seen, why, &mend)
 }
 
 /// Threshold, in µs, below which a busy server logs ordinary commands.

@@ -29,14 +29,13 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
     let mend = "use more connections (-c), a deeper pipeline (-P), or a client closer to the \
         server";
     let slow = if evidence.location.is_here() { 500 } else { 2000 };
-    Ok(if load.rate_per_s.is_some_and(|rate| rate > most) {
-        Outcome::bad(seen, bound, mend)
-    } else if median > Duration::from_micros(slow) {
-        let why = format!("latencies will be mostly network round trips; {bound}");
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(Outcome::ok(seen)
+        .bad_if(load.rate_per_s.is_some_and(|rate| rate > most), &bound, mend)
+        .warn_if(
+            median > Duration::from_micros(slow),
+            format!("latencies will be mostly network round trips; {bound}"),
+            mend,
+        ))
 }
 
 pub(super) fn jitter(evidence: &Evidence) -> Verdict {
@@ -45,11 +44,7 @@ pub(super) fn jitter(evidence: &Evidence) -> Verdict {
     let why = "an idle connection varies this much without load, so high percentiles come from \
         the machine or the network, not the server";
     let mend = "find what else runs on both machines and between them; then measure again";
-    Ok(if p99 > median * 20 && p99 > Duration::from_millis(5) {
-        Outcome::bad(seen, why, mend)
-    } else if p99 > median * 5 && p99 > Duration::from_millis(1) {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    let is_bad = p99 > median * 20 && p99 > Duration::from_millis(5);
+    let is_high = p99 > median * 5 && p99 > Duration::from_millis(1);
+    Ok(Outcome::graded(is_bad, is_high, seen, why, mend))
 }

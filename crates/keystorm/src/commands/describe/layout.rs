@@ -2,8 +2,8 @@
 
 use report::grouped;
 use report::page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
-use traffic::Losses;
 use traffic::describe::{Description, Percentiles, Zipf};
+use traffic::{Losses, Stamps};
 use workload::quantity::{counted, noun};
 
 /// The page.
@@ -12,32 +12,33 @@ pub(super) fn page(of: &Description, losses: &Losses) -> Page {
     page.byline = vec![format!("format {}", of.format)];
     page.byline.extend(of.servers.iter().map(|server| format!("recorded from {server}")));
     page.lede = vec![Verdict::new(headline(of), meaning(of))];
-    page.sections.push(Section::new("Traffic", traffic(of)));
-    page.sections.push(Section::new("Commands", [Block::Table(commands(of))]));
-    if !of.patterns.is_empty() {
-        page.sections.push(Section::new("Keys by pattern", [Block::Table(patterns(of))]));
-    }
-    if !of.channels.is_empty() {
-        page.sections.push(Section::new("Channels by pattern", [Block::Table(channels(of))]));
-    }
-    let keys = keys(of);
-    if !keys.rows.is_empty() {
-        page.sections.push(Section::new("Most frequent keys", [Block::Table(keys)]));
-    }
-    if !of.warnings.is_empty() {
-        page.sections.push(Section::new("Commands to look at", [Block::Table(warnings(of))]));
-    }
-    if !of.stalls.is_empty() {
-        page.sections.push(Section::new("Stalls", stalls(of)));
-    }
-    if of.miss_ratio_curve.len() > 1 {
-        page.sections.push(Section::new("Miss ratio of a cache", misses(of)));
-    }
-    let notes: Vec<Block> = notes(of, losses).into_iter().map(Block::Text).collect();
-    if !notes.is_empty() {
-        page.sections.push(Section::new("To keep in mind", notes));
-    }
+    let sections = [
+        ("Traffic", traffic(of)),
+        ("Commands", commands(of)),
+        ("Keys by pattern", patterns(of)),
+        ("Channels by pattern", channels(of)),
+        ("Most frequent keys", keys(of)),
+        ("Commands to look at", warnings(of)),
+        ("Stalls", stalls(of)),
+        ("Miss ratio of a cache", misses(of)),
+        ("To keep in mind", notes(of, losses).into_iter().map(Block::Text).collect()),
+    ];
+    let sections = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+    page.sections.extend(sections.map(|(heading, blocks)| Section::new(heading, blocks)));
     page
+}
+
+/// A table with these rows; nothing without any.
+fn table<const N: usize>(
+    columns: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> Vec<Block> {
+    let mut table = Table::new(columns);
+    for row in rows {
+        table.row(row);
+    }
+    let is_empty = table.rows.is_empty();
+    (!is_empty).then_some(Block::Table(table)).into_iter().collect()
 }
 
 fn headline(of: &Description) -> String {
@@ -168,14 +169,13 @@ fn traffic(of: &Description) -> Vec<Block> {
     blocks
 }
 
-fn commands(of: &Description) -> Table {
+fn commands(of: &Description) -> Vec<Block> {
     let columns =
         ["command", "count", "share", "arguments", "keys", "value p50 (bytes)", "p99", "max"];
-    let mut table = Table::new(columns);
-    for command in &of.commands {
+    let rows = of.commands.iter().map(|command| {
         let arguments = command.arguments;
         let [p50, p99, max] = sizes(command.value_bytes);
-        table.row([
+        [
             command.name.clone(),
             grouped(command.count as f64),
             percent(command.share),
@@ -188,17 +188,17 @@ fn commands(of: &Description) -> Table {
             p50,
             p99,
             max,
-        ]);
-    }
-    table
+        ]
+    });
+    table(columns, rows)
 }
 
 fn sizes(of: Option<Percentiles>) -> [String; 3] {
     of.map_or_else(Default::default, |of| [of.p50, of.p99, of.max].map(|n| grouped(n as f64)))
 }
 
-fn patterns(of: &Description) -> Table {
-    let mut table = Table::new([
+fn patterns(of: &Description) -> Vec<Block> {
+    let columns = [
         "pattern",
         "share",
         "reads",
@@ -212,12 +212,12 @@ fn patterns(of: &Description) -> Table {
         "p99",
         "max",
         "TTL",
-    ]);
-    for pattern in &of.patterns {
+    ];
+    let rows = of.patterns.iter().map(|pattern| {
         let [p50, p99, max] = sizes(pattern.value_bytes);
         let ttls: Vec<String> =
             pattern.ttls.iter().take(3).map(|(ttl_s, _)| format!("{ttl_s} s")).collect();
-        table.row([
+        [
             pattern.name.clone(),
             percent(pattern.share),
             grouped(pattern.reads as f64),
@@ -236,67 +236,69 @@ fn patterns(of: &Description) -> Table {
             p99,
             max,
             ttls.join(", "),
-        ]);
-    }
-    table
+        ]
+    });
+    table(columns, rows)
 }
 
-fn channels(of: &Description) -> Table {
-    let mut table =
-        Table::new(["pattern", "messages", "channels", "message p50 (bytes)", "p99", "max"]);
-    for channel in &of.channels {
+fn channels(of: &Description) -> Vec<Block> {
+    let columns = ["pattern", "messages", "channels", "message p50 (bytes)", "p99", "max"];
+    let rows = of.channels.iter().map(|channel| {
         let [p50, p99, max] = sizes(channel.value_bytes);
         let messages = grouped(channel.others as f64);
         let distinct = grouped(channel.distinct_keys as f64);
-        table.row([channel.name.clone(), messages, distinct, p50, p99, max]);
-    }
-    table
+        [channel.name.clone(), messages, distinct, p50, p99, max]
+    });
+    table(columns, rows)
 }
 
 /// A smaller share of the accesses makes no key hot.
 const HOT_SHARE: f64 = 0.0005;
 
-fn keys(of: &Description) -> Table {
-    let mut table = Table::new(["key", "count", "share"]);
-    for key in of.top_keys.iter().filter(|key| key.share >= HOT_SHARE) {
+fn keys(of: &Description) -> Vec<Block> {
+    let hot = of.top_keys.iter().filter(|key| key.share >= HOT_SHARE);
+    let rows = hot.map(|key| {
         let error = match key.error {
             0 => String::new(),
             error => format!(" (at most {} less)", grouped(error as f64)),
         };
         let count = grouped(key.count as f64) + &error;
-        table.row([key.name.clone(), count, percent(key.share)]);
-    }
-    table
+        [key.name.clone(), count, percent(key.share)]
+    });
+    table(["key", "count", "share"], rows)
 }
 
-fn warnings(of: &Description) -> Table {
-    let mut table = Table::new(["a command that", "count", "share", "the first"]);
-    for warning in &of.warnings {
+fn warnings(of: &Description) -> Vec<Block> {
+    let rows = of.warnings.iter().map(|warning| {
         let count = grouped(warning.count as f64);
-        table.row([warning.what.clone(), count, percent(warning.share), warning.example.clone()]);
-    }
-    table
+        [warning.what.clone(), count, percent(warning.share), warning.example.clone()]
+    });
+    table(["a command that", "count", "share", "the first"], rows)
 }
 
 fn stalls(of: &Description) -> Vec<Block> {
-    let mut table = Table::new(["after (s)", "nothing for (ms)"]);
-    for gap in &of.stalls {
-        let at_s = format!("{:.3}", gap.at_ns as f64 / 1e9);
-        table.row([at_s, format!("{:.1}", gap.length_ns as f64 / 1e6)]);
+    if of.stalls.is_empty() {
+        return Vec::new();
     }
+    let rows = of.stalls.iter().map(|gap| {
+        let at_s = format!("{:.3}", gap.at_ns as f64 / 1e9);
+        [at_s, format!("{:.1}", gap.length_ns as f64 / 1e6)]
+    });
     let why = match of.stamps {
-        "completion" => {
+        Stamps::Completion => {
             "No command of any client ended then: the server stalled, or no client sent anything."
         }
         _ => "No command of any client arrived then.",
     };
-    vec![Block::Text(why.into()), Block::Table(table)]
+    let lengths = table(["after (s)", "nothing for (ms)"], rows);
+    [vec![Block::Text(why.into())], lengths].concat()
 }
 
 /// Miss ratios in the table.
 const RATIOS: [f64; 8] = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005];
 
 fn misses(of: &Description) -> Vec<Block> {
+    let [_, .., last] = &of.miss_ratio_curve[..] else { return Vec::new() };
     let (unit, what) = if of.curve_in_bytes {
         (Unit::Bytes, "memory")
     } else {
@@ -309,41 +311,34 @@ fn misses(of: &Description) -> Vec<Block> {
     );
     let points = of.miss_ratio_curve.iter().map(|point| (point.size as f64, point.miss_ratio));
     chart.series.push(Series::new("least recently used leaves", points));
-    let mut table = Table::new(["reads that miss", what]);
-    for ratio in RATIOS {
-        let Some(point) = of.miss_ratio_curve.iter().find(|point| point.miss_ratio <= ratio) else {
-            continue;
-        };
-        table.row([percent(ratio), unit.show(point.size as f64)]);
-    }
-    let mut blocks = Vec::new();
-    if let Some(last) = of.miss_ratio_curve.last() {
-        blocks.push(Block::Text(format!(
-            "An LRU cache that holds everything would miss {} of these reads: the first of each key.",
-            percent(last.miss_ratio)
-        )));
-    }
-    blocks.push(Block::Chart(chart));
-    if !table.rows.is_empty() {
-        blocks.push(Block::Table(table));
-    }
+    let rows = RATIOS.into_iter().filter_map(|ratio| {
+        let mut points = of.miss_ratio_curve.iter();
+        let point = points.find(|point| point.miss_ratio <= ratio)?;
+        Some([percent(ratio), unit.show(point.size as f64)])
+    });
+    let text = format!(
+        "An LRU cache that holds everything would miss {} of these reads: the first of each key.",
+        percent(last.miss_ratio)
+    );
+    let mut blocks = vec![Block::Text(text), Block::Chart(chart)];
+    blocks.extend(table(["reads that miss", what], rows));
     blocks
 }
 
 fn notes(of: &Description, losses: &Losses) -> Vec<String> {
     let mut notes: Vec<String> = of.notes.iter().map(|note| report::page::sentence(note)).collect();
-    if of.stamps == "completion" && !of.memcache {
+    if of.stamps == Stamps::Completion && !of.memcache {
         notes.push(
             "MONITOR shows neither administrators' commands (CONFIG, BGSAVE), nor refused ones, nor replies."
                 .into(),
         );
     }
     match of.stamps {
-        "completion" => notes.push(
+        Stamps::Completion => notes.push(
             "Times are when commands ended at the server: after a stall they come in a burst that no client sent."
                 .into(),
         ),
-        "second" => {
+        Stamps::Second => {
             notes.push("The record has whole seconds: commands are spread evenly over each.".into());
         }
         _ => {}

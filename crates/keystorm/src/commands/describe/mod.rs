@@ -16,7 +16,7 @@ use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent};
 use report::page::{Block, Page, term};
 use traffic::describe::{Describer, Description};
-use traffic::{Event, OpenOptions, ReadError};
+use traffic::{Event, ReadError};
 
 use self::options::Options;
 use crate::commands::pages::Pages;
@@ -48,8 +48,7 @@ fn describe(job: &Options) -> Result<End> {
     let pages = Pages::open(&job.pages)?;
     let workload =
         job.workload.as_deref().map(|path| ResultFile::new("--workload", path)).transpose()?;
-    let options = OpenOptions { format: job.format.clone() };
-    let mut reader = traffic::open(&job.files, &options).map_err(in_words)?;
+    let mut reader = traffic::open(&job.files, job.format.as_deref()).map_err(in_words)?;
     let source = reader.source().clone();
     let mut describer = Describer::new(&source);
     let mut event = Event::default();

@@ -12,16 +12,17 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail};
 use cli::job::End;
 use engine::Address;
+use host::affinity;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
 use workload::{EngineKind, Plan};
 
 use crate::commands::run::say;
+use crate::commands::sink::choice;
 use crate::server::endpoint_at;
 use crate::signals;
 
 use super::client_table::{Cell, Table};
-use super::cpus::CpuChoice;
 use super::options::Options;
 
 const PIPELINES: [u32; 3] = [1, 16, 64];
@@ -64,19 +65,19 @@ pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let connections = plan.load.concurrency.connections;
     allow_open_files(connections)?;
-    let (engines, notes) = engines(job.engine.choice())?;
-    let choice = CpuChoice::find();
+    let (engines, notes) = engines(choice(job.engine))?;
+    let cpus = affinity::two_cpus();
     let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
     let directory = directory.context("making a directory for a unix socket")?;
     let command = plan.name.clone();
-    let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), choice, notes);
+    let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), cpus, notes);
     let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
     show(table.head())?;
     for transport in Transport::ALL {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell = CellContext { plan, choice, engine, interrupted }
+                let cell = CellContext { plan, cpus, engine, interrupted }
                     .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
@@ -101,7 +102,8 @@ fn finish(job: &Options, table: &Table, end: End) -> Result<End> {
 /// Context that the cells of one engine share.
 struct CellContext<'m> {
     plan: &'m Plan,
-    choice: CpuChoice,
+    /// CPUs of sink and client.
+    cpus: Option<[usize; 2]>,
     engine: EngineChoice,
     interrupted: &'m AtomicBool,
 }
@@ -114,7 +116,7 @@ impl CellContext<'_> {
         let (connections_max, stop) = (plan.load.concurrency.connections, AtomicBool::new(false));
         let (measured, served) = thread::scope(|scope| {
             let serve = || -> std::io::Result<SinkTotals> {
-                self.choice.take_sinks()?;
+                self.cpus.map_or(Ok(()), |[sink, _]| affinity::pin(&[sink]))?;
                 let listeners = [listener];
                 if plan.protocol.is_memcache() {
                     let replies = MemcacheReplies::new(BULK);
@@ -178,8 +180,7 @@ impl CellContext<'_> {
         Ok(self.plan.with(|parts| {
             parts.target.endpoint = endpoint_at(address);
             parts.load.concurrency.pipeline_depth = depth;
-            parts.load.concurrency.cpus =
-                self.choice.cpus.map(|cpus| cpus.client).into_iter().collect();
+            parts.load.concurrency.cpus = self.cpus.iter().map(|[_, client]| *client).collect();
             parts.engine = match self.engine {
                 EngineChoice::Uring => EngineKind::Uring,
                 EngineChoice::Epoll => EngineKind::Epoll,

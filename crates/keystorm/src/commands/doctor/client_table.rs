@@ -3,8 +3,6 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::cpus::{CpuChoice, Cpus};
-
 /// Busy share of a core from which a thread counts as the limit of a cell.
 const BUSY: f64 = 0.9;
 /// Threads whose busy shares differ by less than this count as equally busy.
@@ -18,7 +16,8 @@ pub(super) struct Table {
     command: String,
     connections: u32,
     seconds: f64,
-    choice: CpuChoice,
+    /// CPUs of sink and client.
+    cpus: Option<[usize; 2]>,
     notes: Vec<String>,
     pub(super) cells: Vec<Cell>,
 }
@@ -44,17 +43,17 @@ impl Table {
         command: String,
         connections: u32,
         seconds: f64,
-        choice: CpuChoice,
+        cpus: Option<[usize; 2]>,
         notes: Vec<String>,
     ) -> Self {
-        Self { command, connections, seconds, choice, notes, cells: Vec::new() }
+        Self { command, connections, seconds, cpus, notes, cells: Vec::new() }
     }
 
     /// Returns the text above the first line.
     pub(super) fn head(&self) -> String {
         let Self { command, connections, seconds, .. } = self;
-        let place = match self.choice.cpus {
-            Some(Cpus { client, sink }) => {
+        let place = match self.cpus {
+            Some([sink, client]) => {
                 format!("The client runs on CPU {client}, the sink on CPU {sink}.")
             }
             None => {
@@ -101,8 +100,8 @@ impl Table {
             "value_bytes": 3,
             "connections": self.connections,
             "seconds_each": self.seconds,
-            "client_cpu": self.choice.cpus.map(|cpus| cpus.client),
-            "sink_cpu": self.choice.cpus.map(|cpus| cpus.sink),
+            "client_cpu": self.cpus.map(|[_, client]| client),
+            "sink_cpu": self.cpus.map(|[sink, _]| sink),
             "notes": self.notes,
             "complete": complete,
             "cells": cells,
@@ -170,14 +169,9 @@ mod tests {
 
     #[test]
     fn the_columns_stand_below_each_other() {
-        let cpus = Some(Cpus { client: 1, sink: 0 });
-        let table = Table::new(
-            "SET".to_owned(),
-            50,
-            0.25,
-            CpuChoice { cpus },
-            vec!["uring is not there".to_owned()],
-        );
+        let cpus = Some([0, 1]);
+        let table =
+            Table::new("SET".to_owned(), 50, 0.25, cpus, vec!["uring is not there".to_owned()]);
         let head = table.head();
         assert!(head.contains("not a result about a server") && head.contains("Note: uring is"));
         assert!(head.lines().all(|line| line.chars().count() <= 100), "{head}");
@@ -207,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(cell(client, sink).limit(), limit);
         }
-        let mut table = Table::new("SET".to_owned(), 1, 1.0, CpuChoice { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, None, Vec::new());
         assert_eq!(table.foot(), "");
         table.cells.push(cell(0.5, 1.0));
         assert!(table.foot().contains("can do more"));
@@ -215,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_json_says_what_it_is() {
-        let mut table = Table::new("SET".to_owned(), 1, 1.0, CpuChoice { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, None, Vec::new());
         table.cells.push(cell(0.5, 1.0));
         let json: serde_json::Value = serde_json::from_str(&table.json(true).unwrap()).unwrap();
         assert_eq!(json["what"], WHAT);

@@ -2,7 +2,6 @@
 
 mod client;
 mod client_table;
-pub(crate) mod cpus;
 mod options;
 
 use std::fmt::Write as _;
@@ -15,12 +14,15 @@ use clap::ArgMatches;
 use cli::console::diagnostics;
 use cli::front::{Front, command, with_matches};
 use cli::job::{End, Intent, UsageError};
+use host::Transport;
+use host::doctor::gather::{gather, gather_memcache};
 use host::doctor::{Area, Evidence, Finding, Level};
 use host::machine::{Delays, Intrinsic};
 
 use self::options::Options;
 use crate::commands::run;
 use crate::server::Server;
+use crate::speaker::Speaker;
 
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
@@ -65,36 +67,26 @@ fn look(job: &Options) -> (Evidence, String) {
     let (load, target) = (job.load(), &job.server.target);
     let reached =
         Server::reach(target, job.server.protocol, load.connections, host::Questions::All);
-    if job.server.protocol.is_memcache() {
-        let asked = reached
-            .and_then(|server| server.memcache_client(target).map(|client| (server, client)));
-        let mut asked = asked.map_err(|error| unreached(&error));
-        let from = asked.as_mut().map(|(server, client)| (&server.address, client));
-        let evidence = host::doctor::gather::gather_memcache(
-            from.map_err(|why| why.clone()),
-            load,
-            job.seconds,
-        );
-        return (evidence, subject(asked.ok().map(|(server, _)| server)));
-    }
-    let asked = reached.and_then(|server| server.client(target).map(|client| (server, client)));
-    let mut asked = asked.map_err(|error| unreached(&error));
-    let from = asked.as_mut().map(|(server, client)| (&server.address, client));
-    let evidence = host::doctor::gather::gather(from.map_err(|why| why.clone()), load, job.seconds);
-    (evidence, subject(asked.ok().map(|(server, _)| server)))
-}
-
-/// The subject of the answer.
-fn subject(server: Option<Server>) -> String {
-    match server {
-        Some(server) => format!("this machine and {}", server.address),
-        None => "this machine".to_owned(),
-    }
-}
-
-/// Describes why no server could be examined.
-fn unreached(error: &anyhow::Error) -> String {
-    diagnostics::concealed(&format!("{error:#}")).into_owned()
+    let asked = reached.and_then(|server| Ok((Speaker::open(&server, target)?, server)));
+    let mut asked =
+        asked.map_err(|error| diagnostics::concealed(&format!("{error:#}")).into_owned());
+    let evidence = match &mut asked {
+        Ok((Speaker::Resp(client), server)) => {
+            gather(Ok((&server.address, &mut **client)), load, job.seconds)
+        }
+        Ok((Speaker::Memcache(client), server)) => {
+            gather_memcache(Ok((&server.address, &mut **client)), load, job.seconds)
+        }
+        Err(why) if job.server.protocol.is_memcache() => {
+            gather_memcache(Err(why.clone()), load, job.seconds)
+        }
+        Err(why) => gather::<Transport>(Err(why.clone()), load, job.seconds),
+    };
+    let subject = match &asked {
+        Ok((_, server)) => format!("this machine and {}", server.address),
+        Err(_) => "this machine".to_owned(),
+    };
+    (evidence, subject)
 }
 
 /// Counts the findings of each level.

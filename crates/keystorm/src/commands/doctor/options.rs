@@ -9,11 +9,12 @@ use cli::job::UsageError;
 use cli::suggestions::written;
 use host::doctor::Load;
 use spec::LoadSpec;
-use spec::values::{Count, ProtocolArg, Seconds, count, seconds, seconds_in, signed, small_count};
+use spec::values::{
+    Count, EngineArg, ProtocolArg, Seconds, count, seconds, seconds_in, signed, small_count,
+};
 use workload::{Plan, ProtocolKind};
 
 use crate::commands::named_server::NamedServer;
-use crate::commands::sink::EngineArg;
 
 /// Checks this machine, the network and a server for conditions that distort results. Each line is
 /// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it

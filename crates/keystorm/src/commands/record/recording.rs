@@ -1,8 +1,7 @@
 //! Decoding of the servers' output into a file: a thread for each server decodes events, and one more writes
 //! them.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
 use std::sync::Arc;
@@ -154,33 +153,10 @@ fn write_all(
 #[derive(Debug, Default)]
 struct Order {
     servers: usize,
-    waiting: BinaryHeap<Reverse<QueuedEvent>>,
+    /// Waiting events by time and number of arrival.
+    waiting: BTreeMap<(u64, u64), Event>,
     newest_ns: u64,
     count: u64,
-}
-
-/// A waiting event. Events with the same time keep their order of arrival.
-#[derive(Debug)]
-struct QueuedEvent(u64, u64, Event);
-
-impl PartialEq for QueuedEvent {
-    fn eq(&self, other: &Self) -> bool {
-        (self.0, self.1) == (other.0, other.1)
-    }
-}
-
-impl Eq for QueuedEvent {}
-
-impl PartialOrd for QueuedEvent {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for QueuedEvent {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.0, self.1).cmp(&(other.0, other.1))
-    }
 }
 
 impl Order {
@@ -190,20 +166,17 @@ impl Order {
         }
         self.newest_ns = self.newest_ns.max(event.at_ns);
         self.count += 1;
-        self.waiting.push(Reverse(QueuedEvent(event.at_ns, self.count, event)));
-        let is_due = |first: &Reverse<QueuedEvent>, newest_ns| {
-            first.0.0.saturating_add(HOLD_NS) <= newest_ns
-        };
-        while self.waiting.peek().is_some_and(|first| is_due(first, self.newest_ns)) {
-            if let Some(Reverse(QueuedEvent(_, _, event))) = self.waiting.pop() {
-                writer.write(&event)?;
-            }
+        self.waiting.insert((event.at_ns, self.count), event);
+        while let Some(first) = self.waiting.first_entry()
+            && first.key().0.saturating_add(HOLD_NS) <= self.newest_ns
+        {
+            writer.write(&first.remove())?;
         }
         Ok(())
     }
 
     fn flush<W: std::io::Write>(&mut self, writer: &mut Writer<W>) -> Result<()> {
-        while let Some(Reverse(QueuedEvent(_, _, event))) = self.waiting.pop() {
+        while let Some((_, event)) = self.waiting.pop_first() {
             writer.write(&event)?;
         }
         Ok(())
@@ -230,8 +203,7 @@ mod tests {
         }
         order.flush(&mut writer).unwrap();
         let file = std::io::Cursor::new(writer.finish().unwrap());
-        let options = traffic::OpenOptions::default();
-        let mut reader = traffic::open_input("x".as_ref(), Box::new(file), &options).unwrap();
+        let mut reader = traffic::open_input("x".as_ref(), Box::new(file), None).unwrap();
         let (mut event, mut seen) = (Event::default(), Vec::new());
         while reader.next(&mut event).unwrap() {
             seen.push((event.at_ns * 2 / second, event.client));

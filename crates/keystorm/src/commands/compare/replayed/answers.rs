@@ -106,7 +106,7 @@ impl Pair<'_, '_> {
         let commands: Vec<&[Vec<u8>]> =
             together.iter().map(|question| question.words.as_slice()).collect();
         let [a, b] = clients;
-        let (of_a, of_b) = (a.ask_together(&commands)?, b.ask_together(&commands)?);
+        let (of_a, of_b) = (a.ask_all(&commands)?, b.ask_all(&commands)?);
         let pairs: Vec<(Value, Value)> = of_a.into_iter().zip(of_b).collect();
         for (question, (a, b)) in together.iter().zip(&pairs) {
             self.answers.compare(&question.words, a, b);
