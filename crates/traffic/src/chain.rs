@@ -4,6 +4,7 @@ use crate::format::aof::NO_TIMES;
 use crate::{Event, Losses, ReadError, Reader, Source, Stamps, Stream};
 
 /// Records, read one after another.
+#[derive(Default)]
 pub(crate) struct Chain {
     readers: Vec<Stream>,
     current: usize,

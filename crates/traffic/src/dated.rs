@@ -20,6 +20,7 @@ const EVENTS_MAX: usize = 4096;
 const BYTES_MAX: usize = 16 << 20;
 
 /// A record whose times are checked.
+#[derive(Default)]
 pub(crate) struct Dated {
     inner: Chain,
     /// Time of the last command that was passed on.
@@ -41,19 +42,7 @@ pub(crate) struct Dated {
 
 impl Dated {
     pub(crate) fn new(inner: Chain) -> Self {
-        Self {
-            inner,
-            last_ns: None,
-            held: VecDeque::new(),
-            held_bytes: 0,
-            times: 0,
-            ready: 0,
-            spare: Vec::new(),
-            misdated: 0,
-            undated: 0,
-            first: None,
-            end: None,
-        }
+        Self { inner, ..Self::default() }
     }
 
     fn hold(&mut self, event: &mut Event) {

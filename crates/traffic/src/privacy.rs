@@ -78,8 +78,9 @@ impl Privacy {
         self.name.clear();
         self.name.extend(event.name().iter().map(u8::to_ascii_lowercase));
         let is_secret = SECRET.contains(&&*self.name);
-        let is_known = self.protocol == Protocol::Memcache || Command::for_event(event).is_known();
-        let script = self.script();
+        let command = Command::for_event(event);
+        let is_known = self.protocol == Protocol::Memcache || command.is_known();
+        let script = self.script(command);
         for (at, (argument, role)) in event.arguments().zip(&roles).enumerate() {
             let Some(bytes) = argument.bytes else {
                 out.push_size(argument.size, argument.compressibility);
@@ -105,12 +106,10 @@ impl Privacy {
         self.roles = roles;
     }
 
-    fn script(&self) -> Script {
+    fn script(&self, command: &Command) -> Script {
         match &*self.name {
-            b"eval" | b"eval_ro" | b"evalsha" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => {
-                Script::Call
-            }
             b"function" | b"script" => Script::Text,
+            _ if command.runs_script() => Script::Call,
             _ => Script::None,
         }
     }

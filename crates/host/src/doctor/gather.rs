@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::memcache::MemcacheClient;
+use crate::watch::COMMANDS;
 use crate::{Address, Client, HostFacts, machine, printable};
 use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
@@ -127,18 +128,11 @@ fn round_trips(
     RoundTrips::from_samples(samples).ok_or_else(|| "no reply came in time".to_owned())
 }
 
-/// Command counts of memcached: keys of reads, and changes.
-const MEMCACHE_COMMANDS: [&str; 9] = [
-    "cmd_get",
-    "cmd_set",
-    "cmd_touch",
-    "delete_hits",
-    "delete_misses",
-    "incr_hits",
-    "incr_misses",
-    "decr_hits",
-    "decr_misses",
-];
+/// Names of memcached's counts of keys of reads, and of changes.
+fn memcache_commands() -> impl Iterator<Item = &'static str> {
+    let of_keys = COMMANDS.iter().filter(|(name, _)| !["flush_all", "me"].contains(name));
+    of_keys.flat_map(|(_, counts)| counts.iter().copied())
+}
 
 /// Maximum number of connections that memcached is asked to list, as it stops for each.
 const LISTED_MAX: u64 = 1000;
@@ -161,14 +155,14 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let seconds = begun.elapsed().as_secs_f64();
     let grown = stats(client, None).and_then(|after| {
-        if !MEMCACHE_COMMANDS.iter().any(|name| after.contains_key(*name)) {
+        if !memcache_commands().any(|name| after.contains_key(name)) {
             return Err("the server's stats count no commands".to_owned());
         }
         let grown = |name: &str| {
             let number = |of: &BTreeMap<String, String>| of.get(name)?.parse::<u64>().ok();
             number(&after).zip(number(&first)).map_or(0, |(new, old)| new.saturating_sub(old))
         };
-        let commands = MEMCACHE_COMMANDS.iter().map(|name| grown(name)).sum();
+        let commands = memcache_commands().map(grown).sum();
         Ok(MemcachedCounts { commands, evictions: grown("evictions"), seconds })
     });
     Ok(MemcacheEvidence { stats: first, settings, grown, listening })

@@ -41,6 +41,7 @@ pub use record::{MachineSpan, WatchRecord, WatchSoFar};
 pub use run_times::{CommandRunTime, CommandUse};
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, PollingThreads, ServerBusy, ServerUse, Setting};
+pub(crate) use stats::COMMANDS;
 pub use subject::Subject;
 
 /// Connects to one of the servers within these time limits and logs in.

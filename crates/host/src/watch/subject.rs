@@ -75,29 +75,23 @@ impl Subject {
 
     /// Counts the clients that run MONITOR.
     pub(super) fn monitors(&mut self, info: &Info) -> Option<u64> {
-        match self {
-            Self::Resp(client) => monitors(client, info),
-            // Its watchers are no clients that it lists.
-            Self::Memcache(_) => None,
-        }
+        // Watchers of memcached are no clients that it lists.
+        let Self::Resp(client) = self else { return None };
+        monitors(client, info)
     }
 
     /// Marks the state of its lists of slow moments.
     pub(super) fn journal_mark(&mut self) -> Option<JournalMark> {
-        match self {
-            Self::Resp(client) => journal::mark(client),
-            // It has none.
-            Self::Memcache(_) => None,
-        }
+        // memcached has none.
+        let Self::Resp(client) = self else { return None };
+        journal::mark(client)
     }
 
     /// Reads the execution times of its commands so far.
     pub(super) fn run_times(&mut self) -> RunTimes {
-        match self {
-            Self::Resp(client) => RunTimes::read(client),
-            // It does not time them.
-            Self::Memcache(_) => RunTimes::default(),
-        }
+        // memcached does not time them.
+        let Self::Resp(client) = self else { return RunTimes::default() };
+        RunTimes::read(client)
     }
 
     /// Reads the entries of its lists since the mark.
@@ -107,10 +101,8 @@ impl Subject {
         before: &Info,
         after: &Info,
     ) -> Option<Journal> {
-        match self {
-            Self::Resp(client) => journal::read(client, mark, before, after),
-            Self::Memcache(_) => None,
-        }
+        let Self::Resp(client) = self else { return None };
+        journal::read(client, mark, before, after)
     }
 
     /// Sends a command that is answered at once and whose count does not matter: `INFO` of a section that

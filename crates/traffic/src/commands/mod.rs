@@ -18,9 +18,10 @@ pub use roles::{Role, entry_id, roles};
 /// below 0 counts from the end), `count@N` where argument N says how many follow, `streams` (the first half
 /// behind that word), or `-`; `1+` adds argument 1. Flags: `w` writes, `r` reads, `g` gives back what was
 /// there before it changes it, `b` blocks, `s` subscribes, `p` publishes, `c` concerns its connection, `d`
-/// works on all that is stored, `a` on all of a collection. Values are the kinds of the arguments that are no
-/// keys: `v` a value, `f` a field or member, `o` others; with `+` they repeat; or the name of a grammar in
-/// `roles.rs`.
+/// works on all that is stored, `a` on all of a collection, `x` runs a script, `t` frames a transaction, `m`
+/// administers the server, `n` makes sense on the recorded connection only, `l` turns its connection into a
+/// log. Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o`
+/// others; with `+` they repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
 /// Properties of a command.
@@ -172,6 +173,31 @@ impl Command {
     /// Returns whether the command concerns only its connection, such as a login.
     pub fn is_of_connection(&self) -> bool {
         self.has('c')
+    }
+
+    /// Returns whether the command runs the script or function that its first argument gives.
+    pub fn runs_script(&self) -> bool {
+        self.has('x')
+    }
+
+    /// Returns whether the command begins, ends or conditions a transaction.
+    pub fn frames_transaction(&self) -> bool {
+        self.has('t')
+    }
+
+    /// Returns whether the command would shut down or reconfigure the server.
+    pub fn administers(&self) -> bool {
+        self.has('m')
+    }
+
+    /// Returns whether the command makes sense on the recorded connection only.
+    pub fn is_of_recorded_connection(&self) -> bool {
+        self.has('n')
+    }
+
+    /// Returns whether the server goes on to send after the command's reply.
+    pub fn makes_log(&self) -> bool {
+        self.has('l')
     }
 
     /// Returns whether the command works on all stored data, so that other clients wait for it.

@@ -152,7 +152,7 @@ impl Describer {
             let suspect = self.last_script.take().unwrap_or_else(|| example(event));
             self.suspects.insert(gap.at_ns, suspect);
         }
-        self.last_script = is_script(event).then(|| example(event));
+        self.last_script = Command::for_event(event).runs_script().then(|| example(event));
     }
 
     /// The size of the first value of a command.
@@ -188,7 +188,7 @@ impl Describer {
         match &self.name[..] {
             b"exec" => self.transactions += 1,
             b"multi" => {}
-            _ if is_script(event) => self.scripts += 1,
+            _ if Command::for_event(event).runs_script() => self.scripts += 1,
             _ => {}
         }
     }
@@ -266,7 +266,7 @@ impl Describer {
             if command.is_of_everything() {
                 found(Grade::Everything, "works on everything that is stored");
             }
-            if is_script(event) {
+            if command.runs_script() {
                 found(Grade::Script, "is a script, and the server does nothing else while it runs");
             }
             if command.is_of_a_whole_collection() {
@@ -278,11 +278,6 @@ impl Describer {
             }
         }
     }
-}
-
-fn is_script(event: &Event) -> bool {
-    let names = ["EVAL", "EVALSHA", "FCALL", "EVAL_RO", "EVALSHA_RO", "FCALL_RO"];
-    names.iter().any(|name| event.is(name))
 }
 
 /// Returns whether a command takes the stored value as a number.

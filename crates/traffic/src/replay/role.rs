@@ -58,25 +58,6 @@ impl Reason {
     }
 }
 
-const CONNECTION: &[&str] = &["AUTH", "HELLO", "QUIT", "RESET", "READONLY", "READWRITE", "ASKING"];
-const STREAMING: &[&str] = &["MONITOR", "SYNC", "PSYNC", "REPLCONF"];
-const ADMINISTRATION: &[&str] = &[
-    "SHUTDOWN",
-    "REPLICAOF",
-    "SLAVEOF",
-    "FAILOVER",
-    "DEBUG",
-    "CONFIG",
-    "ACL",
-    "MODULE",
-    "MIGRATE",
-    "CLUSTER",
-    "SAVE",
-    "BGSAVE",
-    "BGREWRITEAOF",
-    "PFDEBUG",
-    "PFSELFTEST",
-];
 /// Subcommands that count as administration: they act on other clients, or on the server itself.
 const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
     ("CLIENT", &["KILL", "PAUSE", "UNPAUSE", "UNBLOCK"]),
@@ -91,10 +72,6 @@ const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
 const CONNECTION_BY_WORD: &[&str] = &["REPLY", "TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH"];
 /// Commands that wait only if an option asks for it.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
-/// Commands that need their script, which is the first argument.
-const SCRIPTS: &[&str] = &["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"];
-const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
-
 fn is_one_of(event: &Event, names: &[&str]) -> bool {
     names.iter().any(|name| event.is(name))
 }
@@ -109,7 +86,7 @@ fn administers(event: &Event) -> bool {
         let mut all = ADMINISTRATION_BY_WORD.iter();
         all.any(|(name, words)| event.is(name) && is_followed_by(event, words))
     };
-    is_one_of(event, ADMINISTRATION) || by_word()
+    Command::for_event(event).administers() || by_word()
 }
 
 fn has_word(event: &Event, word: &str) -> bool {
@@ -120,13 +97,13 @@ fn has_word(event: &Event, word: &str) -> bool {
 fn lacks_script(event: &Event) -> bool {
     let lacks = |at: usize| event.argument(at).is_some_and(|argument| argument.bytes.is_none());
     let loads = event.is("SCRIPT") || event.is("FUNCTION");
-    is_one_of(event, SCRIPTS) && lacks(1) || loads && (1..event.len()).any(lacks)
+    Command::for_event(event).runs_script() && lacks(1) || loads && (1..event.len()).any(lacks)
 }
 
 /// Returns whether a load of single commands can include this command: a replay sends it, it does not block,
 /// and it is part of no transaction.
 pub fn stands_alone(event: &Event) -> bool {
-    Role::for_event(event) == Role::Sent && !is_one_of(event, STATEFUL)
+    Role::for_event(event) == Role::Sent && !Command::for_event(event).frames_transaction()
 }
 
 impl Role {
@@ -141,9 +118,9 @@ impl Role {
             Self::Select
         } else if event.name().is_empty() || lacks_script(event) {
             Self::LeftOut(Reason::Unrecorded)
-        } else if is_dumb || is_one_of(event, CONNECTION) {
+        } else if is_dumb || command.is_of_recorded_connection() {
             Self::LeftOut(Reason::Connection)
-        } else if command.subscribes() || is_one_of(event, STREAMING) {
+        } else if command.subscribes() || command.makes_log() {
             Self::LeftOut(Reason::Subscription)
         } else if administers(event) {
             Self::LeftOut(Reason::Administration)
@@ -158,7 +135,7 @@ impl Role {
 /// Returns whether this command depends on earlier commands of its connection, so that its client needs a
 /// connection of its own.
 pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
-    role == Role::Blocks || is_one_of(event, STATEFUL)
+    role == Role::Blocks || Command::for_event(event).frames_transaction()
 }
 
 #[cfg(test)]

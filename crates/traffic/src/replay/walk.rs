@@ -132,6 +132,11 @@ impl<'r> Walk<'r> {
         }
     }
 
+    /// A command on its own, at the present time.
+    fn step(&self, role: Role) -> WalkStep {
+        WalkStep { role, since_ns: self.latest_ns, slot: None, bound: false, waits_for: None }
+    }
+
     /// The next command of a transaction that has ended, in a cluster.
     fn next_of_transactions(&mut self) -> Option<WalkStep> {
         let ended = self.transactions.next_ended()?;
@@ -139,13 +144,7 @@ impl<'r> Walk<'r> {
         keys_of(self.reader.source().protocol, &self.event, &mut self.keys);
         // What would block does not in a transaction.
         let role = ended.left_out.map_or(Role::Sent, Role::LeftOut);
-        Some(WalkStep {
-            role,
-            since_ns: self.latest_ns,
-            slot: ended.slot,
-            bound: true,
-            waits_for: None,
-        })
+        Some(WalkStep { slot: ended.slot, bound: true, ..self.step(role) })
     }
 
     /// The next selected command, as recorded.
@@ -180,13 +179,7 @@ impl<'r> Walk<'r> {
             }
             keys_of(self.reader.source().protocol, event, &mut self.keys);
             if !self.replay.selection.takes(event, &self.keys) {
-                return Ok(Some(WalkStep {
-                    role: Role::LeftOut(Reason::Unselected),
-                    since_ns: self.latest_ns,
-                    slot: None,
-                    bound: false,
-                    waits_for: None,
-                }));
+                return Ok(Some(self.step(Role::LeftOut(Reason::Unselected))));
             }
             if matches!(role, Role::Sent | Role::Blocks)
                 && !has_twin(event, self.recorded(), self.replay.to_cache)
@@ -212,8 +205,7 @@ impl<'r> Walk<'r> {
                     client ^ crate::client_number(b"waits")
                 };
             }
-            let since_ns = self.latest_ns;
-            return Ok(Some(WalkStep { role, since_ns, slot: None, bound: false, waits_for }));
+            return Ok(Some(WalkStep { waits_for, ..self.step(role) }));
         }
     }
 }

@@ -6,22 +6,9 @@ use traffic::commands::{Deadline, deadline, entry_id};
 use traffic::describe::{Description, Pattern, Shape, Word};
 
 /// Commands that fail if what they name is missing (such as a script or an element), or exists already.
-const NEEDY: [&str; 14] = [
-    "EVALSHA",
-    "EVALSHA_RO",
-    "FCALL",
-    "FCALL_RO",
-    "FUNCTION",
-    "LSET",
-    "MOVE",
-    "RENAME",
-    "RENAMENX",
-    "RESTORE",
-    "RESTORE-ASKING",
-    "XGROUP",
-    "XINFO",
-    "XSETID",
-];
+const NEEDY: &str = "\
+    EVALSHA EVALSHA_RO FCALL FCALL_RO FUNCTION LSET MOVE RENAME RENAMENX RESTORE \
+    RESTORE-ASKING XGROUP XINFO XSETID";
 /// Commands that name a consumer group, with the index of its argument.
 const GROUP_COMMANDS: [(&str, usize); 5] =
     [("XREADGROUP", 2), ("XACK", 2), ("XPENDING", 2), ("XCLAIM", 2), ("XAUTOCLAIM", 2)];
@@ -33,7 +20,7 @@ pub(super) fn words(shape: &Shape, of: &Description) -> Option<Vec<Word>> {
     if of.memcache {
         return in_cache_order(words);
     }
-    if !traffic::replay::stands_alone(&event) || NEEDY.iter().any(|name| event.is(name)) {
+    if !traffic::replay::stands_alone(&event) || NEEDY.split(' ').any(|name| event.is(name)) {
         return None;
     }
     // A recorded number is not above those that the load itself has added.
