@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::chain::Chain;
-use crate::{Event, Losses, ReadError, Reader, Source};
+use crate::{Event, Losses, ReadError, Reader, Source, Stamps};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Distance of times that are accepted without a check.
@@ -101,6 +101,9 @@ impl Reader for Dated {
     }
 
     fn next(&mut self, event: &mut Event) -> Result<bool, ReadError> {
+        if self.source().stamps == Stamps::None {
+            return self.inner.next(event);
+        }
         loop {
             if self.ready > 0
                 && let Some((_, mut held)) = self.held.pop_front()

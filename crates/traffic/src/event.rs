@@ -188,6 +188,11 @@ impl Event {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
 
+    /// Returns whether an argument is one of these words, in letters of any case.
+    pub fn is_one_of(&self, at: usize, words: &[&str]) -> bool {
+        words.iter().any(|word| self.bytes(at).eq_ignore_ascii_case(word.as_bytes()))
+    }
+
     /// Number of recorded bytes of all its arguments, for bounds of memory.
     pub fn bytes_held(&self) -> usize {
         self.bytes.len() + self.spans.len() * size_of::<Span>()

@@ -83,13 +83,12 @@ fn timed(files: Chain) -> Box<dyn Reader> {
     if format == "keystorm" {
         return Box::new(files);
     }
-    let reader: Box<dyn Reader> =
-        if stamps == Stamps::None { Box::new(files) } else { Box::new(Dated::new(files)) };
+    let dated = Dated::new(files);
     // An append-only file without times has no lines that count, and keeps its order without help.
     if stamps == Stamps::Second || format == "meta" {
-        Box::new(SpreadReader::new(reader))
+        Box::new(SpreadReader::new(dated))
     } else {
-        reader
+        Box::new(dated)
     }
 }
 

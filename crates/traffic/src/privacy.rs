@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use flate2::{Compress, Compression, FlushCompress};
 
-use crate::commands::{self, Command, Role};
+use crate::commands::{self, Command, Property, Role};
 use crate::{Event, Protocol, Pseudonyms};
 
 /// Minimum length of values that are tested for compression.
@@ -109,7 +109,7 @@ impl Privacy {
     fn script(&self, command: &Command) -> Script {
         match &*self.name {
             b"function" | b"script" => Script::Text,
-            _ if command.runs_script() => Script::Call,
+            _ if command.has(Property::RunsScript) => Script::Call,
             _ => Script::None,
         }
     }

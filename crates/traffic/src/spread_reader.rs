@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::dated::Dated;
 use crate::{Event, Losses, Outcome, ReadError, Reader, Source, Stamps};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -15,8 +16,9 @@ const EVENTS_MAX: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
 
 /// Spreads the events of a record of whole seconds.
+#[derive(Default)]
 pub(crate) struct SpreadReader {
-    inner: Box<dyn Reader>,
+    inner: Dated,
     /// The lines of a part of a second; those after `held` are spare buffers.
     lines: Vec<Event>,
     held: usize,
@@ -32,18 +34,8 @@ pub(crate) struct SpreadReader {
 }
 
 impl SpreadReader {
-    pub(crate) fn new(inner: Box<dyn Reader>) -> Self {
-        Self {
-            inner,
-            lines: Vec::new(),
-            held: 0,
-            order: Vec::new(),
-            next: 0,
-            rest_ns: 0..0,
-            ahead: Event::default(),
-            is_ahead: false,
-            is_over: false,
-        }
+    pub(crate) fn new(inner: Dated) -> Self {
+        Self { inner, ..Self::default() }
     }
 
     /// Reads the lines of a second, or of a part of it, and plans their events. Returns false at the end.

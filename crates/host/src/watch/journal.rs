@@ -118,7 +118,7 @@ pub(super) fn read(
 ) -> Option<Journal> {
     let mut journal = Journal { ahead_s: ahead_s(client)?, ..Journal::default() };
     let since_s = mark.at_s + journal.ahead_s;
-    let settings = monitors(client);
+    let settings = shown_settings(client, &MONITORS);
     let setting = |name: &str| -> Option<i64> {
         settings.iter().find(|(known, _)| known == name)?.1.parse().ok()
     };
@@ -350,11 +350,6 @@ fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>
         }
     }
     Some(entries)
-}
-
-/// Settings that show whether a monitor is on, as far as visible.
-fn monitors(client: &mut Server) -> Vec<(String, String)> {
-    shown_settings(client, &MONITORS)
 }
 
 /// Measures the seconds by which the server's clock is ahead of this machine's; 0 if unknown.

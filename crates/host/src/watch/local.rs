@@ -69,7 +69,7 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let (swap_bytes, cpus) = (bytes(&status, "VmSwap:"), allowed(&status));
     let resident_bytes = bytes(&status, "VmRSS:");
     let throttled_ns = quota::throttled_ns(&pid.to_string());
-    let workers = workers::read(pid);
+    let workers = workers::named(pid, workers::NAMED);
     Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, resident_bytes, cpus, workers })
 }
 

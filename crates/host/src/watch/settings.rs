@@ -5,13 +5,8 @@ use wire::resp::Value;
 use crate::{Client, Transport};
 
 /// Settings that affect speed, or the meaning of other figures.
-const SETTINGS: [&str; 6] =
+pub(super) const SETTINGS: [&str; 6] =
     ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "io-threads"];
-
-/// Reads those of [`SETTINGS`] that are visible.
-pub(super) fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
-    shown_settings(client, &SETTINGS)
-}
 
 /// Reads those of these settings that are visible.
 pub(super) fn shown_settings(

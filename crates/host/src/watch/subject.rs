@@ -7,7 +7,7 @@ use wire::resp::Value;
 use super::info::Info;
 use super::journal::{self, Journal, JournalMark};
 use super::run_times::RunTimes;
-use super::settings::{pairs, settings};
+use super::settings::{SETTINGS, pairs, shown_settings};
 use super::stats;
 use crate::memcache::MemcacheClient;
 use crate::{Client, Transport, printable};
@@ -49,7 +49,7 @@ impl Subject {
     /// Settings that affect speed, as far as visible.
     pub(super) fn settings(&mut self) -> Vec<(String, String)> {
         match self {
-            Self::Resp(client) => settings(client),
+            Self::Resp(client) => shown_settings(client, &SETTINGS),
             Self::Memcache(client) => {
                 let answer = client.stats(Some("settings"));
                 answer.map(stats::settings).unwrap_or_default()

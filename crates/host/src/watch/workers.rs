@@ -7,15 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// Beginning of the names of threads that serve connections.
-const NAMED: &str = "mc-worker";
+pub(super) const NAMED: &str = "mc-worker";
 
 /// CPU time of each such thread, and its time runnable without a CPU, by thread number.
 pub(super) type Workers = BTreeMap<u32, (u64, u64)>;
-
-/// Reads the use of these threads so far.
-pub(super) fn read(pid: u32) -> Workers {
-    named(pid, NAMED)
-}
 
 /// Reads the use so far of threads whose names begin with `name`.
 pub(super) fn named(pid: u32, name: &str) -> Workers {
@@ -59,6 +54,6 @@ mod tests {
         ]);
         assert_eq!(between(&before, &after), (vec![2.0, 0.5, 0.0], Some(0.5)));
         assert_eq!(between(&before, &Workers::new()), (vec![], None));
-        assert!(read(std::process::id()).is_empty(), "no thread of ours is named so");
+        assert!(named(std::process::id(), NAMED).is_empty(), "no thread of ours is named so");
     }
 }

@@ -25,7 +25,7 @@ pub fn deadline(event: &Event) -> Option<Deadline> {
         b'H' if event.is("HSETEX") || event.is("HGETEX") => option(event)?,
         b'S' | b'G' if event.is("SET") || event.is("GETEX") => option(event)?,
         b'R' if event.is("RESTORE") => {
-            let is_absolute = (4..event.len()).any(|at| is_word(event, at, "ABSTTL"));
+            let is_absolute = (4..event.len()).any(|at| event.is_one_of(at, &["ABSTTL"]));
             is_absolute.then_some((2, MS_NS))?
         }
         _ => return None,
@@ -33,17 +33,13 @@ pub fn deadline(event: &Event) -> Option<Deadline> {
     (at < event.len()).then_some(Deadline { at, unit_ns })
 }
 
-fn is_word(event: &Event, at: usize, word: &str) -> bool {
-    event.bytes(at).eq_ignore_ascii_case(word.as_bytes())
-}
-
 fn option(event: &Event) -> Option<(usize, u64)> {
     let first = if event.is("SET") { 3 } else { 2 };
     // Fields may have any name.
-    let mut options = (first..event.len()).take_while(|at| !is_word(event, *at, "FIELDS"));
+    let mut options = (first..event.len()).take_while(|at| !event.is_one_of(*at, &["FIELDS"]));
     options.find_map(|at| match () {
-        () if is_word(event, at, "EXAT") => Some((at + 1, SECOND_NS)),
-        () if is_word(event, at, "PXAT") => Some((at + 1, MS_NS)),
+        () if event.is_one_of(at, &["EXAT"]) => Some((at + 1, SECOND_NS)),
+        () if event.is_one_of(at, &["PXAT"]) => Some((at + 1, MS_NS)),
         () => None,
     })
 }

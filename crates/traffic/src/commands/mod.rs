@@ -16,12 +16,9 @@ pub use roles::{Role, entry_id, roles};
 
 /// Table with the columns name, keys, flags, values, and type of the keys. Keys are `first,last,step` (a last
 /// below 0 counts from the end), `count@N` where argument N says how many follow, `streams` (the first half
-/// behind that word), or `-`; `1+` adds argument 1. Flags: `w` writes, `r` reads, `g` gives back what was
-/// there before it changes it, `b` blocks, `s` subscribes, `p` publishes, `c` concerns its connection, `d`
-/// works on all that is stored, `a` on all of a collection, `x` runs a script, `t` frames a transaction, `m`
-/// administers the server, `n` makes sense on the recorded connection only, `l` turns its connection into a
-/// log. Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o`
-/// others; with `+` they repeat; or the name of a grammar in `roles.rs`.
+/// behind that word), or `-`; `1+` adds argument 1. Flags are the letters of [`Property`]. Values are the
+/// kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+` they
+/// repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
 /// Properties of a command.
@@ -62,6 +59,40 @@ impl DataType {
             _ => return None,
         })
     }
+}
+
+/// A property of a command, by its letter in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Property {
+    /// Changes data.
+    Writes = b'w',
+    /// Reads data and changes none.
+    Reads = b'r',
+    /// Returns the previous data that it changes.
+    Takes = b'g',
+    /// May wait for another client.
+    Blocks = b'b',
+    /// Subscribes or unsubscribes, so that any number of replies follow.
+    Subscribes = b's',
+    /// Publishes messages.
+    Publishes = b'p',
+    /// Concerns only its connection, such as a login.
+    OfConnection = b'c',
+    /// Makes sense on the recorded connection only.
+    OfRecordedConnection = b'n',
+    /// Works on all stored data, so that other clients wait for it.
+    OfEverything = b'd',
+    /// Works on a whole collection.
+    OfWholeCollection = b'a',
+    /// Runs the script or function that its first argument gives.
+    RunsScript = b'x',
+    /// Begins, ends or conditions a transaction.
+    FramesTransaction = b't',
+    /// Would shut down or reconfigure the server.
+    Administers = b'm',
+    /// Turns its connection into a log.
+    MakesLog = b'l',
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -131,23 +162,9 @@ impl Command {
         !std::ptr::eq(self, &UNKNOWN)
     }
 
-    fn has(&self, flag: char) -> bool {
-        self.flags.contains(flag)
-    }
-
-    /// Returns whether the command changes data.
-    pub fn writes(&self) -> bool {
-        self.has('w')
-    }
-
-    /// Returns whether the command reads data and changes none.
-    pub fn reads(&self) -> bool {
-        self.has('r')
-    }
-
-    /// Returns whether the command returns the previous data that it changes.
-    pub fn takes(&self) -> bool {
-        self.has('g')
+    /// Returns whether the command has a property.
+    pub fn has(&self, property: Property) -> bool {
+        self.flags.as_bytes().contains(&(property as u8))
     }
 
     /// Type of the command's keys, if it applies to one type only.
@@ -157,57 +174,7 @@ impl Command {
 
     /// Returns whether the command's keys are names of channels.
     pub fn names_channels(&self) -> bool {
-        self.has('p') || self.has('s')
-    }
-
-    /// Returns whether the command may wait for another client.
-    pub fn blocks(&self) -> bool {
-        self.has('b')
-    }
-
-    /// Returns whether the command subscribes or unsubscribes, so that any number of replies follow.
-    pub fn subscribes(&self) -> bool {
-        self.has('s')
-    }
-
-    /// Returns whether the command concerns only its connection, such as a login.
-    pub fn is_of_connection(&self) -> bool {
-        self.has('c')
-    }
-
-    /// Returns whether the command runs the script or function that its first argument gives.
-    pub fn runs_script(&self) -> bool {
-        self.has('x')
-    }
-
-    /// Returns whether the command begins, ends or conditions a transaction.
-    pub fn frames_transaction(&self) -> bool {
-        self.has('t')
-    }
-
-    /// Returns whether the command would shut down or reconfigure the server.
-    pub fn administers(&self) -> bool {
-        self.has('m')
-    }
-
-    /// Returns whether the command makes sense on the recorded connection only.
-    pub fn is_of_recorded_connection(&self) -> bool {
-        self.has('n')
-    }
-
-    /// Returns whether the server goes on to send after the command's reply.
-    pub fn makes_log(&self) -> bool {
-        self.has('l')
-    }
-
-    /// Returns whether the command works on all stored data, so that other clients wait for it.
-    pub fn is_of_everything(&self) -> bool {
-        self.has('d')
-    }
-
-    /// Returns whether the command works on a whole collection.
-    pub fn is_of_a_whole_collection(&self) -> bool {
-        self.has('a')
+        self.has(Property::Publishes) || self.has(Property::Subscribes)
     }
 
     /// The positions of an event's keys, into `out`.
@@ -264,7 +231,8 @@ pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
         Protocol::Memcache => Some(!matches!(event.name(), b"get" | b"gets" | b"gat" | b"gats")),
         Protocol::Resp => {
             let command = Command::for_event(event);
-            (command.writes() || command.reads()).then(|| command.writes())
+            (command.has(Property::Writes) || command.has(Property::Reads))
+                .then(|| command.has(Property::Writes))
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut
             compared(event, out);
         }
         "compared" => compared(event, out),
-        "entry" => from(entry(event), &[Role::Member, Role::Value], out),
+        "entry" => from(entry_id(event) + 1, &[Role::Member, Role::Value], out),
         "scored" => from(behind_options(event), &[Role::Other, Role::Member], out),
         "placed" => from(behind_options(event), &[Role::Other, Role::Other, Role::Member], out),
         "fields" => from(behind_fields(event), &[Role::Member, Role::Value], out),
@@ -71,24 +71,14 @@ fn from(first: usize, roles: &[Role], out: &mut [Role]) {
     places.zip(roles.iter().cycle()).for_each(|(place, role)| *place = *role);
 }
 
-fn is_one_of(event: &Event, at: usize, words: &[&str]) -> bool {
-    let word = event.bytes(at);
-    words.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
-}
-
 /// Assigns the role of a value that the stored one is compared with.
 fn compared(event: &Event, out: &mut [Role]) {
     for at in 2..out.len().saturating_sub(1) {
         let is_open = out[at] == Role::Other && out[at + 1] == Role::Other;
-        if is_open && is_one_of(event, at, &["IFEQ", "IFNE", "IFDEQ", "IFDNE"]) {
+        if is_open && event.is_one_of(at, &["IFEQ", "IFNE", "IFDEQ", "IFDNE"]) {
             out[at + 1] = Role::Value;
         }
     }
-}
-
-/// Returns the index of the first field of a stream entry, after its number.
-fn entry(event: &Event) -> usize {
-    entry_id(event) + 1
 }
 
 /// Returns the index of the entry number in `XADD`, after the options.
@@ -96,11 +86,11 @@ pub fn entry_id(event: &Event) -> usize {
     let mut at = 2;
     loop {
         at += match () {
-            () if is_one_of(event, at, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) => 1,
-            () if is_one_of(event, at, &["LIMIT", "IDMPAUTO"]) => 2,
-            () if is_one_of(event, at, &["IDMP"]) => 3,
-            () if is_one_of(event, at, &["MAXLEN", "MINID"]) => {
-                if is_one_of(event, at + 1, &["=", "~"]) { 3 } else { 2 }
+            () if event.is_one_of(at, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) => 1,
+            () if event.is_one_of(at, &["LIMIT", "IDMPAUTO"]) => 2,
+            () if event.is_one_of(at, &["IDMP"]) => 3,
+            () if event.is_one_of(at, &["MAXLEN", "MINID"]) => {
+                if event.is_one_of(at + 1, &["=", "~"]) { 3 } else { 2 }
             }
             () => return at,
         }
@@ -110,12 +100,12 @@ pub fn entry_id(event: &Event) -> usize {
 /// Returns the index of the first score or position of a member.
 fn behind_options(event: &Event) -> usize {
     (2..event.len())
-        .find(|at| !is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]))
+        .find(|at| !event.is_one_of(*at, &["NX", "XX", "GT", "LT", "CH", "INCR"]))
         .unwrap_or(event.len())
 }
 
 /// Returns the index of the first field after the word `FIELDS` and their number.
 fn behind_fields(event: &Event) -> usize {
-    let word = (2..event.len()).find(|at| is_one_of(event, *at, &["FIELDS"]));
+    let word = (2..event.len()).find(|at| event.is_one_of(*at, &["FIELDS"]));
     word.map_or(event.len(), |word| word + 2)
 }

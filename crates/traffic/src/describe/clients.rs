@@ -1,7 +1,7 @@
 //! Number of clients, share of the busiest, and share of pipelined commands.
 
 use super::sketch::{DistinctCounter, Item, Top};
-use crate::commands::Command;
+use crate::commands::{Command, Property};
 use crate::{Event, Flags};
 
 /// Maximum number of clients whose last command is remembered; further ones displace others.
@@ -14,7 +14,7 @@ const TOP: usize = 256;
 #[derive(Debug)]
 pub(super) struct Clients {
     distinct: DistinctCounter,
-    top: Top,
+    top: Top<TOP>,
     last: Vec<Last>,
     pub(super) events: u64,
     pub(super) pipelined: u64,
@@ -37,7 +37,7 @@ impl Default for Clients {
     fn default() -> Self {
         Self {
             distinct: DistinctCounter::default(),
-            top: Top::new(TOP),
+            top: Top::default(),
             last: vec![Last { client: u64::MAX, at_ns: 0, is_at_work: false }; SLOTS],
             events: 0,
             pipelined: 0,
@@ -63,7 +63,8 @@ impl Clients {
         let was_at_work = is_same && slot.is_at_work;
         let is_new = was_at_work && introduces(event) && !event.flags.has(Flags::SHARED_CLIENT);
         self.on_used_addresses += u64::from(is_new);
-        let is_at_work = was_at_work && !is_new || !Command::for_event(event).is_of_connection();
+        let is_at_work =
+            was_at_work && !is_new || !Command::for_event(event).has(Property::OfConnection);
         *slot = Last { client: event.client, at_ns: event.at_ns, is_at_work };
         let is_flagged = event.flags.has(Flags::PIPELINED);
         self.pipelined += u64::from(is_flagged || self.in_pipeline || is_close);

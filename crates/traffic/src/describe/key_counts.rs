@@ -13,26 +13,25 @@ const SAMPLED_KEYS: usize = 1 << 15;
 const KNOWN_PARTS: u64 = 10;
 
 /// Counts keys.
-#[derive(Debug)]
-pub(super) struct KeyCounts {
-    top: Top,
-    sample: Sample,
+#[derive(Debug, Default)]
+pub(super) struct KeyCounts<const TOP: usize = TOP_KEYS, const SAMPLED: usize = SAMPLED_KEYS> {
+    top: Top<TOP>,
+    sample: Sample<SAMPLED>,
 }
 
 /// Counts of the keys with the smallest hashes.
-#[derive(Debug)]
-struct Sample {
-    capacity: usize,
+#[derive(Debug, Default)]
+struct Sample<const CAPACITY: usize> {
     /// Pattern number and count of each key, by hash.
     keys: HashMap<u64, (u32, u64)>,
     hashes: BinaryHeap<u64>,
-    /// Threshold of the sample: keys with a hash below it are in the sample.
-    threshold: u64,
+    /// Threshold of a full sample: keys with a hash below it are in the sample.
+    threshold: Option<u64>,
 }
 
-impl Sample {
+impl<const CAPACITY: usize> Sample<CAPACITY> {
     fn add(&mut self, hash: u64, pattern: u32) {
-        if hash >= self.threshold {
+        if self.threshold.is_some_and(|threshold| hash >= threshold) {
             return;
         }
         let known = self.keys.len();
@@ -41,33 +40,16 @@ impl Sample {
             return;
         }
         self.hashes.push(hash);
-        if self.hashes.len() > self.capacity
+        if self.hashes.len() > CAPACITY
             && let Some(largest) = self.hashes.pop()
         {
             self.keys.remove(&largest);
-            self.threshold = largest;
+            self.threshold = Some(largest);
         }
     }
 }
 
-impl Default for KeyCounts {
-    fn default() -> Self {
-        Self::new(TOP_KEYS, SAMPLED_KEYS)
-    }
-}
-
-impl KeyCounts {
-    /// Creates counts of `top` individual keys, and a sample of `sample` others.
-    pub(super) fn new(top: usize, sample: usize) -> Self {
-        let sample = Sample {
-            capacity: sample,
-            keys: HashMap::new(),
-            hashes: BinaryHeap::new(),
-            threshold: u64::MAX,
-        };
-        Self { top: Top::new(top), sample }
-    }
-
+impl<const TOP: usize, const SAMPLED: usize> KeyCounts<TOP, SAMPLED> {
     /// Adds a key whose pattern has this number.
     pub(super) fn add(&mut self, key: &[u8], hash: u64, pattern: u32) {
         self.top.add(key);
@@ -79,7 +61,7 @@ impl KeyCounts {
         let items = self.top.sorted();
         // Whatever is not among them came as often as the last of them at most.
         let missed = if self.top.is_full() { items.last().map_or(0, |item| item.count) } else { 0 };
-        let sampled = self.sample.threshold as f64 / u64::MAX as f64;
+        let sampled = self.sample.threshold.unwrap_or(u64::MAX) as f64 / u64::MAX as f64;
         let sample = self.sample.keys.values().copied().collect();
         KeyFrequencies { items, known_from: (missed * KNOWN_PARTS).max(1), sample, sampled }
     }
@@ -137,7 +119,7 @@ mod tests {
     #[test]
     fn the_exponent_is_found_although_most_keys_are_counted_in_a_sample_only() {
         for exponent in [0.0, 0.7, 1.0] {
-            let mut counts = KeyCounts::new(500, 2000);
+            let mut counts = KeyCounts::<500, 2000>::default();
             let mut sum = 0.0;
             let weights = (1..=20_000).map(|rank: u32| {
                 sum += f64::from(rank).powf(-exponent);

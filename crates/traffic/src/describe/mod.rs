@@ -23,7 +23,7 @@ use self::reuse::Reuse;
 use self::shapes::Shapes;
 use self::sketch::DistinctCounter;
 use self::times::Times;
-use crate::commands::{Command, Role, deadline, keys_of, roles, writes};
+use crate::commands::{Command, Property, Role, deadline, keys_of, roles, writes};
 use crate::{Clock, Event, Flags, Outcome, Protocol, Source, Stamps};
 
 pub use reuse::MissPoint;
@@ -152,7 +152,8 @@ impl Describer {
             let suspect = self.last_script.take().unwrap_or_else(|| example(event));
             self.suspects.insert(gap.at_ns, suspect);
         }
-        self.last_script = Command::for_event(event).runs_script().then(|| example(event));
+        self.last_script =
+            Command::for_event(event).has(Property::RunsScript).then(|| example(event));
     }
 
     /// The size of the first value of a command.
@@ -188,7 +189,7 @@ impl Describer {
         match &self.name[..] {
             b"exec" => self.transactions += 1,
             b"multi" => {}
-            _ if Command::for_event(event).runs_script() => self.scripts += 1,
+            _ if Command::for_event(event).has(Property::RunsScript) => self.scripts += 1,
             _ => {}
         }
     }
@@ -263,13 +264,13 @@ impl Describer {
         }
         if self.protocol == Protocol::Resp {
             let command = Command::for_event(event);
-            if command.is_of_everything() {
+            if command.has(Property::OfEverything) {
                 found(Grade::Everything, "works on everything that is stored");
             }
-            if command.runs_script() {
+            if command.has(Property::RunsScript) {
                 found(Grade::Script, "is a script, and the server does nothing else while it runs");
             }
-            if command.is_of_a_whole_collection() {
+            if command.has(Property::OfWholeCollection) {
                 found(Grade::Collection, "works on a whole collection, whatever its size");
             }
             let is_range = event.is("LRANGE") || event.is("ZRANGE") || event.is("ZREVRANGE");
@@ -282,9 +283,9 @@ impl Describer {
 
 /// Returns whether a command takes the stored value as a number.
 fn counts(protocol: Protocol, event: &Event) -> bool {
-    let is_one_of = |names: &[&str]| names.iter().any(|name| event.is(name));
+    let is_one_of = |names: &[&str]| event.is_one_of(0, names);
     let sorts = || {
-        let has_alpha = (2..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(b"ALPHA"));
+        let has_alpha = (2..event.len()).any(|at| event.is_one_of(at, &["ALPHA"]));
         is_one_of(&["SORT", "SORT_RO"]) && !has_alpha
     };
     is_one_of(&["INCR", "DECR"])

@@ -34,9 +34,8 @@ impl<const PRECISION: u32> DistinctCounter<PRECISION> {
 }
 
 /// The most frequent items (Space-Saving, Metwally et al., 2005).
-#[derive(Debug)]
-pub(super) struct Top {
-    capacity: usize,
+#[derive(Debug, Default)]
+pub(super) struct Top<const CAPACITY: usize> {
     items: HashMap<Box<[u8]>, Counter>,
     /// Counts and names in ascending order, to find the smallest.
     order: BTreeSet<(u64, Box<[u8]>)>,
@@ -58,13 +57,9 @@ pub(super) struct Item {
     pub(super) error: u64,
 }
 
-impl Top {
-    pub(super) fn new(capacity: usize) -> Self {
-        Self { capacity, items: HashMap::new(), order: BTreeSet::new() }
-    }
-
+impl<const CAPACITY: usize> Top<CAPACITY> {
     pub(super) fn add(&mut self, name: &[u8]) {
-        let is_full = self.items.len() == self.capacity;
+        let is_full = self.items.len() == CAPACITY;
         if let Some(counter) = self.items.get_mut(name) {
             if is_full {
                 let mut entry = (counter.count, Box::from(name));
@@ -75,9 +70,9 @@ impl Top {
             counter.count += 1;
             return;
         }
-        if self.items.len() < self.capacity {
+        if self.items.len() < CAPACITY {
             self.items.insert(name.into(), Counter { count: 1, error: 0 });
-            if self.items.len() == self.capacity {
+            if self.items.len() == CAPACITY {
                 let all = self.items.iter().map(|(name, counter)| (counter.count, name.clone()));
                 self.order = all.collect();
             }
@@ -92,7 +87,7 @@ impl Top {
 
     /// Returns whether some items may not be counted.
     pub(super) fn is_full(&self) -> bool {
-        self.items.len() == self.capacity
+        self.items.len() == CAPACITY
     }
 
     /// The items by their certain counts.
@@ -128,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_items_that_come_most_often_are_found_with_bounds() {
-        let mut top = Top::new(50);
+        let mut top = Top::<50>::default();
         let mut exact = HashMap::new();
         for number in 0..40_000_u64 {
             // Item k comes about 1 / k of the time, among many that come once.

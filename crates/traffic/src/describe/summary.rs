@@ -190,7 +190,7 @@ impl Describer {
             .find(keys.items.iter(), None, of_all, fit)
             .map(|zipf| Zipf { fits: zipf.fits && is_one_law(&zipf, &all_patterns), ..zipf });
         let stalls = match source.stamps {
-            Stamps::Arrival | Stamps::Completion => self.times.stalls(),
+            Stamps::Arrival | Stamps::Completion => self.times.stalls.found(),
             Stamps::Second | Stamps::None => Vec::new(),
         };
         let top_keys = keys.items.iter().take(TOP_LISTED).map(|item| Key {

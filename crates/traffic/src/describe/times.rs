@@ -17,7 +17,7 @@ pub(super) struct Times {
     peak: u64,
     second: u64,
     of_second: u64,
-    stalls: Stalls,
+    pub(super) stalls: Stalls,
     /// Number of times that the clock was set back.
     pub(super) steps_back: u64,
     pub(super) events: u64,
@@ -71,11 +71,6 @@ impl Times {
         let rate = |(at, count): (usize, &u64)| (at as f64 * width_s, *count as f64 / width_s);
         self.counts.counts.iter().enumerate().map(rate).collect()
     }
-
-    /// Spans in which the server stalled, or got no requests, the longest first.
-    pub(super) fn stalls(&self) -> Vec<Gap> {
-        self.stalls.found()
-    }
 }
 
 #[cfg(test)]
@@ -92,12 +87,12 @@ mod tests {
             }
         }
         assert_eq!((times.peak_per_s(), times.events), (500, 100_490));
-        assert!(times.points().len() <= POINTS_MAX && times.stalls().is_empty());
+        assert!(times.points().len() <= POINTS_MAX && times.stalls.found().is_empty());
         let total: f64 =
             times.points().iter().map(|(_, rate)| rate * times.counts.each_ns as f64 / 1e9).sum();
         assert!((total - 100_490.0).abs() < 1.0);
         times.add(10_100 * SECOND_NS);
-        assert_eq!(times.stalls()[0].length_ns, 100_100_000_000);
+        assert_eq!(times.stalls.found()[0].length_ns, 100_100_000_000);
         times.add(0);
         assert_eq!(times.steps_back, 1);
     }

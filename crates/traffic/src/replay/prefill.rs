@@ -13,7 +13,7 @@ use wire::memcache::Text;
 use wire::resp::encode_command;
 use workload::{CommandSpec, DueRequest, DueRequests, RequestSource};
 
-use crate::commands::{Command, DataType, Role, roles, writes};
+use crate::commands::{Command, DataType, Property, Role, roles, writes};
 use crate::{Event, Outcome, Protocol};
 
 /// Maximum number of keys that are remembered; further ones are not prefilled.
@@ -62,7 +62,7 @@ impl Prefill {
     /// Processes the next command, with its keys at these positions.
     pub(crate) fn see(&mut self, protocol: Protocol, event: &Event, keys: &[usize]) {
         let writes = writes(protocol, event);
-        let takes = protocol == Protocol::Resp && Command::for_event(event).takes();
+        let takes = protocol == Protocol::Resp && Command::for_event(event).has(Property::Takes);
         roles(protocol, event, &mut self.places, &mut self.roles);
         if protocol == Protocol::Resp {
             self.see_group(event, keys);
@@ -106,12 +106,7 @@ impl Prefill {
         let at = match () {
             () if event.is("XREADGROUP") => 2,
             () if creates || event.is("XINFO") && event.len() > 3 => 3,
-            () if ["XPENDING", "XACK", "XCLAIM", "XAUTOCLAIM"]
-                .iter()
-                .any(|name| event.is(name)) =>
-            {
-                2
-            }
+            () if event.is_one_of(0, &["XPENDING", "XACK", "XCLAIM", "XAUTOCLAIM"]) => 2,
             () => return,
         };
         let group = event.bytes(at);
@@ -135,7 +130,7 @@ impl PrefillKey {
             Protocol::Resp => Command::for_event(event).data_type(),
         };
         self.is_sorted |= (event.is("SORT") || event.is("SORT_RO"))
-            && !(at + 1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(b"ALPHA"));
+            && !(at + 1..event.len()).any(|at| event.is_one_of(at, &["ALPHA"]));
         let Some(of) = of else { return };
         if *self.of.get_or_insert(of) != of {
             return;

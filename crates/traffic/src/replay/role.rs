@@ -1,6 +1,6 @@
 //! Roles of recorded commands: sent (and in which way), or left out (and for which reason).
 
-use crate::commands::Command;
+use crate::commands::{Command, Property};
 use crate::{Event, Flags};
 
 /// Treatment of a command.
@@ -72,38 +72,27 @@ const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
 const CONNECTION_BY_WORD: &[&str] = &["REPLY", "TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH"];
 /// Commands that wait only if an option asks for it.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
-fn is_one_of(event: &Event, names: &[&str]) -> bool {
-    names.iter().any(|name| event.is(name))
-}
-
-/// Returns whether the word after the name is among `words`.
-fn is_followed_by(event: &Event, words: &[&str]) -> bool {
-    words.iter().any(|word| event.bytes(1).eq_ignore_ascii_case(word.as_bytes()))
-}
-
 fn administers(event: &Event) -> bool {
     let by_word = || {
         let mut all = ADMINISTRATION_BY_WORD.iter();
-        all.any(|(name, words)| event.is(name) && is_followed_by(event, words))
+        all.any(|(name, words)| event.is(name) && event.is_one_of(1, words))
     };
-    Command::for_event(event).administers() || by_word()
-}
-
-fn has_word(event: &Event, word: &str) -> bool {
-    (1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(word.as_bytes()))
+    Command::for_event(event).has(Property::Administers) || by_word()
 }
 
 /// Returns whether the script of a command was not recorded.
 fn lacks_script(event: &Event) -> bool {
     let lacks = |at: usize| event.argument(at).is_some_and(|argument| argument.bytes.is_none());
     let loads = event.is("SCRIPT") || event.is("FUNCTION");
-    Command::for_event(event).runs_script() && lacks(1) || loads && (1..event.len()).any(lacks)
+    Command::for_event(event).has(Property::RunsScript) && lacks(1)
+        || loads && (1..event.len()).any(lacks)
 }
 
 /// Returns whether a load of single commands can include this command: a replay sends it, it does not block,
 /// and it is part of no transaction.
 pub fn stands_alone(event: &Event) -> bool {
-    Role::for_event(event) == Role::Sent && !Command::for_event(event).frames_transaction()
+    Role::for_event(event) == Role::Sent
+        && !Command::for_event(event).has(Property::FramesTransaction)
 }
 
 impl Role {
@@ -113,18 +102,21 @@ impl Role {
             return Self::LeftOut(Reason::ScriptEffect);
         }
         let command = Command::for_event(event);
-        let is_dumb = event.is("CLIENT") && is_followed_by(event, CONNECTION_BY_WORD);
+        let is_dumb = event.is("CLIENT") && event.is_one_of(1, CONNECTION_BY_WORD);
         if event.is("SELECT") {
             Self::Select
         } else if event.name().is_empty() || lacks_script(event) {
             Self::LeftOut(Reason::Unrecorded)
-        } else if is_dumb || command.is_of_recorded_connection() {
+        } else if is_dumb || command.has(Property::OfRecordedConnection) {
             Self::LeftOut(Reason::Connection)
-        } else if command.subscribes() || command.makes_log() {
+        } else if command.has(Property::Subscribes) || command.has(Property::MakesLog) {
             Self::LeftOut(Reason::Subscription)
         } else if administers(event) {
             Self::LeftOut(Reason::Administration)
-        } else if command.blocks() && (!is_one_of(event, STREAMS) || has_word(event, "BLOCK")) {
+        } else if command.has(Property::Blocks)
+            && (!event.is_one_of(0, STREAMS)
+                || (1..event.len()).any(|at| event.is_one_of(at, &["BLOCK"])))
+        {
             Self::Blocks
         } else {
             Self::Sent
@@ -135,7 +127,7 @@ impl Role {
 /// Returns whether this command depends on earlier commands of its connection, so that its client needs a
 /// connection of its own.
 pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
-    role == Role::Blocks || Command::for_event(event).frames_transaction()
+    role == Role::Blocks || Command::for_event(event).has(Property::FramesTransaction)
 }
 
 #[cfg(test)]
