@@ -1,6 +1,6 @@
 //! The command line of `keystorm deliver KIND`: the run of the senders, and its receivers.
 //!
-//! What a kind has, and what its options mean, is in [`spec::delivery`]; here its options stand among those of a run.
+//! [`spec::delivery`] states the options of each kind and their meaning; here they stand among those of a run.
 
 mod like;
 mod load;
@@ -9,8 +9,8 @@ use std::ffi::OsString;
 
 use clap::Command;
 use naming::{CALLED, CLOCK, IDLE, OptionId, PRINT_WORKLOAD, PROBE, REPEAT, START_AT, STDIN_ARG};
-use spec::REFUSED_WITH_RECEIVERS as REFUSED;
 use spec::delivery::{KINDS, KindOfDelivery};
+use spec::receivers::REFUSED;
 use workload::{Plan, Shard};
 
 use super::front::{framed, with_those_of_one_run};

@@ -35,22 +35,9 @@ logfile pidfile port proc-title-template replica-announce-ip replica-announce-po
 slave-announce-port syslog-ident tcpport tls-port unixsocket";
 
 /// Settings that affect speed, in order of effect; the others follow by name.
-const NOTABLE: [&str; 14] = [
-    "io-threads",
-    "num_threads",
-    "appendonly",
-    "appendfsync",
-    "save",
-    "maxmemory",
-    "maxbytes",
-    "maxmemory-policy",
-    "io-threads-do-reads",
-    "databases",
-    "hz",
-    "maxclients",
-    "activedefrag",
-    "lazyfree-lazy-user-del",
-];
+const NOTABLE: &str = "\
+io-threads num_threads appendonly appendfsync save maxmemory maxbytes maxmemory-policy io-threads-do-reads \
+databases hz maxclients activedefrag lazyfree-lazy-user-del";
 
 /// Most settings in a server's name.
 const NAMED_MAX: usize = 2;
@@ -66,7 +53,7 @@ pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
     let mut names: Vec<&String> =
         subjects.iter().flat_map(|of| of.settings.iter().map(|(name, _)| name)).collect();
     names.sort_by_key(|name| {
-        (NOTABLE.iter().position(|known| known == name).unwrap_or(NOTABLE.len()), *name)
+        (NOTABLE.split(' ').position(|known| known == *name).unwrap_or(usize::MAX), *name)
     });
     names.dedup();
     let value = |of: &Subject, name: &str| {
@@ -92,6 +79,7 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     let is_shared = |names: &[String], at: usize| {
         names.iter().enumerate().any(|(other, name)| other != at && *name == names[at])
     };
+    let numbered = |at: usize| format!("{} (server {})", servers[at], at + 1);
     let apart: [&dyn Fn(usize) -> String; 5] = [
         &|at| match &subjects[at].program {
             Some(program) if program.contains('/') => format!("{} ({program})", servers[at]),
@@ -102,11 +90,8 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
             Some(file) => file.rsplit('/').next().unwrap_or(file).to_owned(),
             None => format!("{} on {}", servers[at], subjects[at].address),
         },
-        &|at| match &subjects[at].file {
-            Some(file) => file.clone(),
-            None => format!("{} (server {})", servers[at], at + 1),
-        },
-        &|at| format!("{} (server {})", servers[at], at + 1),
+        &|at| subjects[at].file.clone().unwrap_or_else(|| numbered(at)),
+        &numbered,
     ];
     for name_of in apart {
         let shared: Vec<usize> = (0..names.len()).filter(|at| is_shared(&names, *at)).collect();

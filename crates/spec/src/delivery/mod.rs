@@ -129,7 +129,7 @@ impl DeliveryOptions {
         Ok(given)
     }
 
-    /// The kind, which the names of options depend on.
+    /// Options of the kind, as a command has them.
     pub(crate) fn vocabulary(&self) -> Command {
         let kind = KINDS.iter().find(|kind| kind.name == self.kind());
         kind.map_or_else(|| Command::new(self.kind()), KindOfDelivery::vocabulary)

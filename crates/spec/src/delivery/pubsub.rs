@@ -59,9 +59,12 @@ const CHANNELS: u32 = 10;
 impl PubsubOptions {
     /// Number of channels; by default none is without a subscriber, which would lose its messages.
     fn channels(&self) -> u32 {
-        let subscribed =
-            number(self.subscribers, 10).saturating_mul(number(self.channels_per_subscriber, 1));
+        let subscribed = self.subscribers().saturating_mul(number(self.channels_per_subscriber, 1));
         number(self.channels, CHANNELS.min(subscribed.max(1)))
+    }
+
+    fn subscribers(&self) -> u32 {
+        number(self.subscribers, 10)
     }
 
     fn subscription(&self) -> Subscription {
@@ -90,8 +93,7 @@ impl Kind for PubsubOptions {
         end_in_message(parts, 2)?;
         let kind = DeliveryKind::Pubsub { subscription: self.subscription() };
         let (channels, each) = (self.channels(), number(self.channels_per_subscriber, 1));
-        let delivery =
-            self.common.delivery(kind, number(self.subscribers, 10), prefix, channels, each);
+        let delivery = self.common.delivery(kind, self.subscribers(), prefix, channels, each);
         Ok(Delivery { exchange: self.exchange.between_clients.then(Exchange::default), ..delivery })
     }
 }

@@ -98,6 +98,10 @@ impl QueueOptions {
         number(self.keys, 1)
     }
 
+    fn receivers(&self) -> u32 {
+        number(self.receivers, 10)
+    }
+
     fn keys_per_receiver(&self) -> u32 {
         match self.keys_per_receiver {
             Some(KeysPerReceiver::All) => self.keys(),
@@ -212,7 +216,7 @@ impl Kind for ListOptions {
         let count = self.queue.count_of(pop.name(), "--pop blmpop")?;
         let queue = Queue::List { push: self.push(), pop };
         let kind = DeliveryKind::Queue { queue, count, block_ns };
-        self.queue.delivery(kind, number(self.queue.receivers, 10), prefix, parts)
+        self.queue.delivery(kind, self.queue.receivers(), prefix, parts)
     }
 }
 
@@ -254,7 +258,7 @@ impl Kind for ZsetOptions {
         let count = self.queue.count_of(self.zpop().name(), "--zpop bzmpop")?;
         let queue = Queue::SortedSet { pop: self.zpop(), mixed: parts.data.values.is_some() };
         let kind = DeliveryKind::Queue { queue, count, block_ns: nanoseconds(self.queue.block) };
-        self.queue.delivery(kind, number(self.queue.receivers, 10), prefix, parts)
+        self.queue.delivery(kind, self.queue.receivers(), prefix, parts)
     }
 }
 
@@ -304,7 +308,7 @@ impl StreamOptions {
     /// Receivers in all.
     fn total(&self) -> u32 {
         match self.groups() {
-            0 => number(self.queue.receivers, 10),
+            0 => self.queue.receivers(),
             groups => groups.saturating_mul(number(self.consumers, 10)),
         }
     }
@@ -312,9 +316,8 @@ impl StreamOptions {
 
 impl Kind for StreamOptions {
     fn senders(&self) -> Senders {
-        let maxlen = number(self.maxlen, MAXLEN);
-        let (keeps_all, maxlen) = (maxlen == 0, maxlen.to_string());
-        let trim: &[&str] = if !keeps_all { &["MAXLEN", "~", &maxlen] } else { &[] };
+        let maxlen = number(self.maxlen, MAXLEN).to_string();
+        let trim: &[&str] = if maxlen == "0" { &[] } else { &["MAXLEN", "~", &maxlen] };
         let command = [&["xadd", "__key__"], trim, &["*", "m", "__data__"]].concat();
         self.queue.senders(&command, if self.groups() == 0 { "XREAD" } else { "XREADGROUP" })
     }

@@ -95,7 +95,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 6_504,
+        budget: 6_507,
     },
     Area {
         name: "host, doctor, sink",
@@ -121,7 +121,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_677,
+        budget: 8_676,
     },
     Area {
         name: "compare",
@@ -133,7 +133,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 6_895,
+        budget: 6_880,
     },
     Area {
         name: "several clients",

@@ -100,7 +100,7 @@ pub(super) fn ratio_cells(pair: &TestComparison, row: &RatioRow) -> [String; 3] 
 /// Costs of the servers on a load, and the state of the target.
 pub(super) fn costs(question: &Question) -> Vec<Table> {
     let all: Vec<String> = question.candidates.iter().map(|of| of.name.clone()).collect();
-    let all = column_names(&all);
+    let all = distinct_parts(&all);
     let unit = question.unit;
     let dash = || NONE.to_owned();
     let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
