@@ -58,6 +58,8 @@ pub(crate) struct RunSettings {
     pub(crate) so_far: Option<WatchSoFar>,
     /// Set to fill the server without an announcement.
     pub(crate) fills_quietly: bool,
+    /// Set while runs use the data as the one before left it: then nothing is filled.
+    pub(crate) keeps_data: bool,
     /// Set if times use the server's clock.
     pub(crate) server_clock: bool,
     /// Rate of a probe beside the load, if one is wanted.

@@ -92,6 +92,10 @@ pub struct DataOptions {
     #[arg(long, hide = true, value_name = "ORDER")]
     #[serde(with = "crate::text")]
     pub order: Option<Pick>,
+    /// Weights of the operations of a mix, in place of those that were typed; 0 for one that is not sent.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub weights: Vec<u32>,
     /// Rare settings, and other tools': see `keystorm help settings`
     #[arg(long = "set", value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
     #[serde(skip)]

@@ -173,6 +173,10 @@ fn built(
     }
     for parts in &mut parts {
         parts.asked = options.asking_for(given.clone(), parts);
+        let operations = parts.mix.iter_mut().flat_map(|mix| &mut mix.operations);
+        for (operation, weight) in operations.zip(&options.data.weights) {
+            operation.weight = *weight;
+        }
         options.delivery.iter().try_for_each(|receivers| receivers.add_to(parts))?;
     }
     let plans: Vec<Plan> = parts.into_iter().map(PlanParts::build).collect::<Result<_, _>>()?;

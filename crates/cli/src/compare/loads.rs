@@ -3,7 +3,7 @@
 use lab::terms::started_alike;
 use naming::{RATE, SLO};
 use report::slo::Slo;
-use workload::{Pace, Plan, PlanParts, Window};
+use workload::{Plan, PlanParts};
 
 use super::super::run::ParsedArgs;
 use super::super::side::Word;
@@ -12,7 +12,7 @@ use super::arguments::{NAMED, SERVER_OPTIONS};
 use super::common::{SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, blocks, on, places, refuse};
 use super::job::{ComparedLoad, LiveSides, Sides};
 use super::terms::{EqualLoad, equal};
-use spec::values::{OnErrorArg, ProtocolArg};
+use spec::values::{Count, OnErrorArg, ProtocolArg};
 
 /// The servers with their loads, and the job of the other options; `further` is the same command line at
 /// further rates, `decides` is set if an answer is requested.
@@ -44,21 +44,25 @@ pub(super) fn sides(
     for (slo, (_, plans)) in slo.iter().flat_map(|slo| loads.iter().map(move |load| (slo, load))) {
         slo.check_plans(plans).map_err(UsageError)?;
     }
-    let mut limited: Vec<String> = Vec::new();
-    let loads = loads.into_iter().map(|(name, plans)| -> Result<ComparedLoad, UsageError> {
-        let limit = |plan: &Plan| {
-            plan.with(|parts| {
-                (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
-            })
-        };
-        let open = plans.iter().all(|plan| plan.load.pace.schedule().is_some());
-        let open = decides && open && !limited.contains(&name);
-        limited.push(name.clone());
+    let is_open = |plans: &[Plan]| plans.iter().all(|plan| plan.load.pace.schedule().is_some());
+    // How fast each load goes where an answer is requested, once for all its rates.
+    let mut limits = Vec::new();
+    if decides && let Some((_, plans)) = loads.iter().find(|(_, plans)| is_open(plans)) {
+        let (mut closed, seed) = (typed.clone(), plans[0].load.seed);
+        closed.complete(move |spec| {
+            (spec.load.rate, spec.load.arrivals, spec.load.window) = (None, None, None);
+            // One fill is enough for all.
+            spec.data.seed = Some(Count(seed as i64));
+        });
+        limits = read(&closed)?.0;
+    }
+    let loads = loads.into_iter().map(|(name, plans)| {
+        let at = limits.iter().position(|(of, _)| *of == name).filter(|_| is_open(&plans));
+        let limits = at.map_or(Vec::new(), |at| limits.swap_remove(at).1);
         let at_rate = if further.is_empty() { String::new() } else { at_rate(&plans) };
-        let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
-        Ok(ComparedLoad { name, at_rate, plans, limits })
+        ComparedLoad { name, at_rate, plans, limits }
     });
-    let loads = loads.collect::<Result<_, _>>()?;
+    let loads = loads.collect();
     let (blocks, places) = (blocks(typed), places(typed, words));
     let sides = LiveSides { loads, blocks, decides, slo, mixed, places, replayed: None };
     Ok((Sides::Live(Box::new(sides)), job))

@@ -149,6 +149,15 @@ fn job_of(
         UsageError(at(named, explained(error, &typed.command).0.into()))
     })?;
     typed.completions.iter().for_each(|complete| complete(&mut options.spec));
+    let given = workload.load_of(phase).map(|load| given(workload, phase, load));
+    let given = given.transpose().map_err(UsageError)?;
+    if let Some(given) = given.as_ref().filter(|_| phase.every_key) {
+        let load = &mut options.spec;
+        let requests =
+            every_key(load, given).map_err(|why| UsageError(source.fault(phase.at, why)))?;
+        load.load.requests = Some(Count(requests));
+        (load.load.duration, load.data.sequential) = (None, true);
+    }
     change(&mut options);
     if options.spec.data.seed.is_none() {
         options.spec.data.seed = seed.map(Count);
@@ -157,19 +166,11 @@ fn job_of(
     {
         presets::check_memcached(workload).map_err(UsageError)?;
     }
-    let given = workload.load_of(phase).map(|load| given(workload, phase, load));
-    let given = given.transpose().map_err(UsageError)?;
     // A phase before it has written what it reads.
     let is_loaded = given.as_ref().is_some_and(|given| given.loaded_by.is_some());
     let load = &mut options.spec;
     if is_loaded && !typed.has(PHASE) && load.data.fill_with.is_none() {
         load.data.fill = false;
-    }
-    if let Some(given) = given.as_ref().filter(|_| phase.every_key) {
-        let requests =
-            every_key(load, given).map_err(|why| UsageError(source.fault(phase.at, why)))?;
-        load.load.requests = Some(Count(requests));
-        (load.load.duration, load.data.sequential) = (None, true);
     }
     load.given = given;
     load.data.phase.clone_from(&phase.name);

@@ -31,7 +31,9 @@ impl TestBed<'_> {
             Some(rate_per_s) => self.run_beside_probe(plan, rate_per_s, with, observer),
         }?;
         run.warnings.extend(self.filled.evicted());
-        self.filled.forget_used(&run);
+        if !self.settings.keeps_data {
+            self.filled.forget_used(&run);
+        }
         Ok(run)
     }
 
@@ -42,7 +44,9 @@ impl TestBed<'_> {
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
         harmful::check(&self.server, plan)?;
         item_limit::check(&self.server, plan)?;
-        fill(self, plan)?;
+        if !self.settings.keeps_data {
+            fill(self, plan)?;
+        }
         if plan.protocol.is_memcache() { prepare(self, plan) } else { self.server.prepare(plan) }
     }
 

@@ -1,8 +1,12 @@
 //! Order of the segments, and the load of each.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use spec::values::{Count, Seconds};
+use spec::{LoadSpec, Rate};
 use workload::random::SplitMix;
-use workload::{Mix, Pace, Plan, PlanError, PlanParts, Stop};
+use workload::{Mix, Plan};
 
 /// Change to the mix in a segment. Kinds are given by their number in the mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,15 @@ impl Treatment {
             Self::Without(at) if at == kind => 0.0,
             _ => 1.0,
         }
+    }
+
+    /// Returns the weights of the kinds of a mix.
+    fn weights(self, whole: &Plan) -> Vec<u32> {
+        // Half of one kind is twice all the others, in whole numbers.
+        let others = if matches!(self, Self::Thinned(_)) { 2.0 } else { 1.0 };
+        let weights = whole.mix.iter().flat_map(|mix| &mix.operations).enumerate();
+        let weights = weights.map(|(at, of)| f64::from(of.weight) * self.share_of(at) * others);
+        weights.map(|weight| weight as u32).collect()
     }
 }
 
@@ -77,111 +90,67 @@ pub fn shares(mix: &Mix) -> Vec<f64> {
     mix.operations.iter().map(|operation| f64::from(operation.weight) / sum).collect()
 }
 
-/// Plans the load of a segment: the other kinds at their rates in the mix, at `rate_per_s` for the whole mix,
-/// or at full speed without one.
-///
-/// # Errors
-/// Returns an error if the mix has no such kind, or the rest is no valid plan.
-pub fn plan(
+/// Changes the load of a mix to that of a segment: the other kinds at their rates in the mix, at `rate_per_s` for the
+/// whole mix, or at full speed without one. `whole` is the plan of the mix, and `number` that of the segment.
+pub fn change(
+    load: &mut LoadSpec,
     whole: &Plan,
     treatment: Treatment,
     rate_per_s: Option<f64>,
     seconds: f64,
-    seed: u64,
-) -> Result<Plan, PlanError> {
-    let Some(mix) = &whole.mix else { return Err(PlanError("--of mix requires a mix".into())) };
+    number: u64,
+) {
+    let shares = whole.mix.as_ref().map(shares).unwrap_or_default();
     let sent: f64 =
-        shares(mix).iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
-    whole.with(|parts| {
-        match treatment {
-            Treatment::Whole => {}
-            Treatment::Thinned(kind) => thin(parts, kind),
-            Treatment::Without(kind) => leave_out(parts, kind),
-        }
-        parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
-        // Arrivals stay as they were typed.
-        match (rate_per_s, &mut parts.load.pace) {
-            (None, pace) => *pace = Pace::Closed,
-            (Some(rate), Pace::Open(schedule)) => {
-                schedule.stages = workload::Schedule::constant(rate * sent).stages;
-            }
-            (Some(rate), pace) => *pace = Pace::constant(rate * sent),
-        }
-        // Equal draws in every segment would hide chance from the intervals. With checks of values, however, the
-        // draws must be those of the fill.
-        if !parts.data.verify {
-            parts.load.seed = parts.load.seed.wrapping_add(seed);
-        }
-        parts.data.fill = None;
-    })
-}
-
-/// Half of a kind.
-fn thin(parts: &mut PlanParts, kind: usize) {
-    for (at, operation) in parts.mix.iter_mut().flat_map(|mix| &mut mix.operations).enumerate() {
-        let times = if at == kind { 1 } else { 2 };
-        operation.weight = operation.weight.saturating_mul(times);
-    }
-}
-
-/// Removes a kind: its commands go, and later ones move up.
-fn leave_out(parts: &mut PlanParts, kind: usize) {
-    let Some(mix) = &mut parts.mix else { return };
-    let Some((_, span)) = mix.spans().nth(kind) else { return };
-    mix.operations.remove(kind);
-    parts.sequence.drain(span.clone());
-    let (first, count) = (span.start as u32, span.len() as u32);
-    parts.read_only.retain(|place| !span.contains(&(*place as usize)));
-    for place in &mut parts.read_only {
-        if *place >= first {
-            *place -= count;
-        }
-    }
+        shares.iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
+    load.data.weights = treatment.weights(whole);
+    load.load.rate = rate_per_s.map(|rate| Rate::constant(rate * sent));
+    // Arrivals stay as they were typed.
+    load.load.arrivals.take_if(|_| rate_per_s.is_none());
+    load.load.end_after(None, Some(Seconds(Duration::from_secs_f64(seconds))));
+    // Equal draws in every segment would hide chance from the intervals. With checks of values, however, the
+    // draws must be those of the fill.
+    let number = if load.data.verify { 0 } else { number };
+    load.data.seed = Some(Count(whole.load.seed.wrapping_add(number) as i64));
 }
 
 #[cfg(test)]
 mod tests {
-    use workload::{CommandSpec, MixStep, Operation, Pick, StepCondition};
+    use std::collections::BTreeSet;
+
+    use workload::Stop;
 
     use super::*;
 
-    fn whole() -> Plan {
-        let operation = |(name, weight, commands): (&str, u32, u32)| Operation {
-            name: name.to_owned(),
-            weight,
-            steps: vec![MixStep { commands, when: StepCondition::Always }],
-            keys: None,
-        };
-        let operations = [("get", 6, 1), ("hgetall", 3, 2), ("set", 1, 1)].map(operation);
-        let words = [["GET", "a"], ["HGETALL", "b"], ["TTL", "b"], ["STRLEN", "c"]];
-        let parts = PlanParts {
-            sequence: words.map(CommandSpec::from_words).to_vec(),
-            mix: Some(Mix { operations: operations.to_vec(), pick: Pick::Drawn }),
-            read_only: vec![0, 1, 3],
-            ..PlanParts::default()
-        };
-        parts.build().unwrap()
-    }
-
     #[test]
     fn the_others_keep_their_rates() {
-        let whole = whole();
+        let words = ["6", "get", "a", ";", "3", "hgetall", "b", ";", "ttl", "b"];
+        let mut load = LoadSpec::default();
+        load.command = words.map(Into::into).to_vec();
+        load.data.mix = true;
+        let plan = |load: &LoadSpec| load.plans(&mut Vec::new()).unwrap().remove(0);
+        let whole = plan(&load);
         for (treatment, rate, weights) in [
-            (Treatment::Whole, 1000.0, vec![6, 3, 1]),
-            (Treatment::Thinned(1), 850.0, vec![12, 3, 2]),
-            (Treatment::Without(1), 700.0, vec![6, 1]),
+            (Treatment::Whole, 1000.0, [6, 3, 1]),
+            (Treatment::Thinned(1), 850.0, [12, 3, 2]),
+            (Treatment::Without(1), 700.0, [6, 0, 1]),
         ] {
-            let plan = plan(&whole, treatment, Some(1000.0), 1.0, 7).unwrap();
+            let mut load = load.clone();
+            change(&mut load, &whole, treatment, Some(1000.0), 1.5, 7);
+            let plan = plan(&load);
             let schedule = plan.load.pace.schedule().unwrap();
             assert!((schedule.rate_per_s().unwrap() - rate).abs() < 1e-6, "{treatment:?}");
-            let found: Vec<u32> =
-                plan.mix.iter().flat_map(|mix| &mix.operations).map(|o| o.weight).collect();
-            assert_eq!(found, weights);
+            assert_eq!(plan.load.stop, Stop::AfterNs(1_500_000_000));
+            assert_eq!(plan.load.seed, whole.load.seed.wrapping_add(7));
+            let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
+            assert_eq!(operations.map(|of| of.weight).collect::<Vec<u32>>(), weights);
+            let operations = plan.operations().unwrap();
+            let sent: BTreeSet<u32> = (0..1000).map(|number| operations.pick(number)).collect();
+            let expected = (0..3).filter(|at| weights[*at as usize] > 0);
+            assert_eq!(sent, expected.collect());
         }
-        let without = plan(&whole, Treatment::Without(1), None, 1.0, 7).unwrap();
-        assert_eq!((without.sequence.len(), &without.read_only[..]), (2, &[0, 1][..]));
-        assert_eq!(without.sequence[1].name(), "STRLEN");
-        assert!(without.load.pace.schedule().is_none());
+        change(&mut load, &whole, Treatment::Without(1), None, 1.0, 7);
+        assert!(plan(&load).load.pace.schedule().is_none());
     }
 
     #[test]

@@ -39,16 +39,15 @@ pub struct SegmentResult {
 }
 
 impl SegmentResult {
-    /// Takes the result from a run. `kinds` is the number of kinds in the whole mix.
-    pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
+    /// Takes the result from a run.
+    pub fn from_run(segment: Segment, rate_per_s: Option<f64>, run: &Run) -> Self {
         let summary = Summary::from_run(run);
-        let mut p99_ms = vec![None; kinds];
-        let sent = (0..kinds).filter(|kind: &usize| segment.treatment.share_of(*kind) > 0.0);
-        for (kind, of) in sent.zip(&summary.operations) {
+        let p99_ms = summary.operations.iter().map(|of| {
             let p99 = of.tally.response().quantile_ns(0.99);
-            let p99 = p99.filter(|ns| *ns > 0 && of.count >= REPLIES_MIN);
-            p99_ms[kind] = p99.map(|ns| ns as f64 / 1e6);
-        }
+            let p99 = p99.filter(|ns| *ns > 0 && of.count >= REPLIES_MIN)?;
+            Some(p99 as f64 / 1e6)
+        });
+        let p99_ms = p99_ms.collect();
         Self {
             segment,
             rate_per_s,

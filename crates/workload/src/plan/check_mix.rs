@@ -20,7 +20,8 @@ impl PlanParts {
             })?;
         }
         let Some(mix) = &self.mix else { return Ok(()) };
-        refuse(!mix.operations.is_empty(), || "a mix requires an operation".to_owned())?;
+        let is_any_sent = mix.operations.iter().any(|operation| operation.weight > 0);
+        refuse(is_any_sent, || "a mix requires an operation with a weight above 0".to_owned())?;
         mix.operations.iter().try_for_each(check_steps)?;
         self.check_walks(mix)?;
         if let Pick::Spans(spans) = &mix.pick {
@@ -74,8 +75,7 @@ impl PlanParts {
 
 /// Checks the steps of an operation.
 fn check_steps(operation: &Operation) -> Result<(), PlanError> {
-    let Operation { name, weight, steps, .. } = operation;
-    refuse(*weight > 0, || format!("{name}: the weight must be a whole number from 1"))?;
+    let Operation { name, steps, .. } = operation;
     refuse(!steps.is_empty() && steps.iter().all(|step| step.commands > 0), || {
         format!("{name}: an operation requires a step, and a step a command")
     })?;

@@ -26,7 +26,7 @@ pub struct Mix {
 pub struct Operation {
     /// Name in reports.
     pub name: String,
-    /// Weight relative to the others; at least 1.
+    /// Weight relative to the others; one of 0 is never sent.
     pub weight: u32,
     /// Steps, of which the first is always sent.
     pub steps: Vec<MixStep>,
@@ -329,7 +329,7 @@ mod tests {
                 "single command",
             ),
             (vec![operation("get", 1, &twice)], "one list"),
-            (vec![], "requires an operation"),
+            (vec![], "requires an operation with a weight"),
             (vec![operation("get", 0, ONE)], "weight"),
             (vec![operation("get", 1, &[])], "get: an operation requires a step"),
             (vec![operation("get", 1, &[(1, StepCondition::OnMiss)])], "first step"),

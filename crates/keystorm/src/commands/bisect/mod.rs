@@ -23,7 +23,7 @@ use measure::Ending;
 use report::{Figures, Summary, compare};
 use workload::{Endpoint, Plan, Target};
 
-use self::options::{Options, REFUSED, intent};
+use self::options::{CountedLoad, Options, REFUSED, intent};
 use crate::commands::profile::{Instrument, Instruments, Start};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::noise;
@@ -62,7 +62,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
 ///
 /// # Errors
 /// Returns an error if the search cannot be completed; earlier measurements are in its folder.
-fn bisect(job: &Options, load: &Job, counted_at: Option<&Target>) -> Result<End> {
+fn bisect(job: &Options, load: &Job, counted: Option<&CountedLoad>) -> Result<End> {
     let Some(plan) = load.plans.first() else { bail!("there is no test") };
     let frame = Frame::open(&load.notes, &job.output)?;
     let tree = Tree::open(&job.repository, &job.state, &job.build, job.server.as_deref())?;
@@ -79,8 +79,8 @@ fn bisect(job: &Options, load: &Job, counted_at: Option<&Target>) -> Result<End>
             );
         }
     }
-    let counting = match counted_at {
-        Some(at) => Some(Counting { instruments: Instruments::find(Instrument::Auto)?, at }),
+    let counting = match counted {
+        Some(load) => Some(Counting { instruments: Instruments::find(Instrument::Auto)?, load }),
         None => noise::warn().map(|()| None)?,
     };
     frame.carry_out(&mut SearchRun { job, plan, counting, tree, found, place, is_checked: false })
@@ -89,7 +89,7 @@ fn bisect(job: &Options, load: &Job, counted_at: Option<&Target>) -> Result<End>
 /// Counting of instructions, and the place at which servers are started for it.
 struct Counting<'j> {
     instruments: Instruments,
-    at: &'j Target,
+    load: &'j CountedLoad,
 }
 
 /// A search as it goes, a commit each step.
@@ -212,9 +212,9 @@ impl SearchRun<'_> {
         let number = self.found.values(member).len() as u32;
         let mut counts: Vec<Counts> = Vec::new();
         for (server, of) in [(&*good, 0), (server, member)] {
-            let mut at = counting.at.clone();
+            let mut at = counting.load.started_at.clone();
             start(&mut at, server)?;
-            let start = Start { plan: self.plan, at: &at, number };
+            let start = Start { plans: [&counting.load.half, self.plan], at: &at, number };
             let counted = counting.instruments.count(&start, &self.describe(of), 0.0, frame)?;
             counts.push(counted.context("interrupted")?);
         }

@@ -12,7 +12,7 @@ use naming::{HOST, KEEP, ON, OptionId, SEED, SPAWN, URI};
 use report::Metric;
 use spec::Program;
 use spec::values::{Count, Seconds};
-use workload::{Endpoint, Target};
+use workload::{Endpoint, Plan, Target};
 
 use crate::commands::profile::counted_server;
 
@@ -57,6 +57,14 @@ pub(super) struct Options {
     pub(super) build: Vec<String>,
 }
 
+/// Load whose instructions are counted.
+pub(super) struct CountedLoad {
+    /// Place at which servers are started.
+    pub(super) started_at: Target,
+    /// Its plan with half of the requests.
+    pub(super) half: Plan,
+}
+
 /// Text below the options.
 const EXAMPLE: &str = include_str!("../../../help/bisect.txt").trim_ascii_end();
 
@@ -82,7 +90,7 @@ fn sure(text: &str) -> Result<f64, String> {
 pub(super) fn intent(
     options: Options,
     mut load: ParsedArgs,
-    carry_out: fn(&Options, &Job, Option<&Target>) -> anyhow::Result<End>,
+    carry_out: fn(&Options, &Job, Option<&CountedLoad>) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if options.build.is_empty() {
@@ -99,11 +107,12 @@ pub(super) fn intent(
         )));
     }
     load.default_tests(TEST);
-    let (job, counted_at) = if options.metric == Metric::Instructions {
+    let (job, counted) = if options.metric == Metric::Instructions {
         let server =
             options.server.as_ref().map_or("redis-server".into(), |path| path.to_string_lossy());
         let of = counted_server(shell_words::quote(&server).into_owned(), load)?;
-        (of.job, Some(of.started_at))
+        let half = of.half.plans.into_iter().next();
+        (of.job, half.map(|half| CountedLoad { started_at: of.started_at, half }))
     } else {
         load.default_length(|load| load.end_after(None, Some(Seconds(LENGTH))));
         load.set_default(SEED, |spec| spec.data.seed = Some(Count(1)));
@@ -115,11 +124,11 @@ pub(super) fn intent(
     }
     let is_spawned =
         job.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
-    if !is_spawned && counted_at.is_none() {
+    if !is_spawned && counted.is_none() {
         return usage("bisect starts the servers that it builds; name none");
     }
     if options.output.print_plan {
         return Intent::plans(&job.plans);
     }
-    Ok(Intent::carry(move || carry_out(&options, &job, counted_at.as_ref())))
+    Ok(Intent::carry(move || carry_out(&options, &job, counted.as_ref())))
 }

@@ -15,11 +15,12 @@ use engine::Address;
 use host::affinity;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
-use workload::{EngineKind, Plan};
+use spec::LoadSpec;
+use spec::values::{Count, Cpus, EngineArg};
+use workload::Plan;
 
 use crate::commands::run::say;
 use crate::commands::sink::choice;
-use crate::server::endpoint_at;
 use crate::signals;
 
 use super::client_table::{Cell, Table};
@@ -61,15 +62,15 @@ impl Transport {
 ///
 /// # Errors
 /// Returns an error if a cell cannot be measured.
-pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
+pub(super) fn measure(job: &Options, load: &LoadSpec) -> Result<End> {
     let interrupted = signals::interrupted()?;
-    let connections = plan.load.concurrency.connections;
+    let connections = job.clients;
     allow_open_files(connections)?;
     let (engines, notes) = engines(choice(job.engine))?;
     let cpus = affinity::two_cpus();
     let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
     let directory = directory.context("making a directory for a unix socket")?;
-    let command = plan.name.clone();
+    let command = plan(load)?.name.clone();
     let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), cpus, notes);
     let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
     show(table.head())?;
@@ -77,7 +78,7 @@ pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell = CellContext { plan, cpus, engine, interrupted }
+                let cell = CellContext { load, cpus, engine, interrupted }
                     .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
@@ -101,7 +102,7 @@ fn finish(job: &Options, table: &Table, end: End) -> Result<End> {
 
 /// Context that the cells of one engine share.
 struct CellContext<'m> {
-    plan: &'m Plan,
+    load: &'m LoadSpec,
     /// CPUs of sink and client.
     cpus: Option<[usize; 2]>,
     engine: EngineChoice,
@@ -177,16 +178,28 @@ impl CellContext<'_> {
 
     /// The plan of a cell.
     fn varied(&self, address: &Address, depth: u32) -> Result<Plan> {
-        Ok(self.plan.with(|parts| {
-            parts.target.endpoint = endpoint_at(address);
-            parts.load.concurrency.pipeline_depth = depth;
-            parts.load.concurrency.cpus = self.cpus.iter().map(|[_, client]| *client).collect();
-            parts.engine = match self.engine {
-                EngineChoice::Uring => EngineKind::Uring,
-                EngineChoice::Epoll => EngineKind::Epoll,
-            };
-        })?)
+        let mut load = self.load.clone();
+        match address {
+            Address::Tcp(address) => {
+                load.server.host = Some(address.ip().to_string());
+                load.server.port = Some(address.port());
+            }
+            Address::Unix(path) => load.server.socket = Some(path.clone()),
+        }
+        load.load.pipeline = Some(Count(depth.into()));
+        load.load.cpus = self.cpus.map(|[_, client]| Cpus(vec![client]));
+        load.load.engine = Some(match self.engine {
+            EngineChoice::Uring => EngineArg::Uring,
+            EngineChoice::Epoll => EngineArg::Epoll,
+        });
+        plan(&load)
     }
+}
+
+/// The plan of a load, which is one test.
+fn plan(load: &LoadSpec) -> Result<Plan> {
+    let plan = load.plans(&mut Vec::new())?.into_iter().next();
+    plan.context("the load of --client is one test")
 }
 
 /// The engines to try, and reasons why others are left out.

@@ -34,8 +34,8 @@ pub(crate) const FRONT: Front = Front {
 /// Returns what the options mean.
 fn intent(options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> {
     if options.client {
-        let plan = options.of_client(matches)?;
-        return Ok(Intent::carry(move || client::measure(&options, &plan)));
+        let load = options.of_client(matches)?;
+        return Ok(Intent::carry(move || client::measure(&options, &load)));
     }
     let options = options.of_server(matches)?;
     Ok(Intent::carry(move || doctor(&options)))

@@ -12,7 +12,7 @@ use spec::LoadSpec;
 use spec::values::{
     Count, EngineArg, ProtocolArg, Seconds, count, seconds, seconds_in, signed, small_count,
 };
-use workload::{Plan, ProtocolKind};
+use workload::ProtocolKind;
 
 use crate::commands::named_server::NamedServer;
 
@@ -33,7 +33,7 @@ pub(super) struct Options {
     /// Connections of the planned run
     #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Planned load",
           default_value = "50", value_parser = small_count)]
-    clients: u32,
+    pub(super) clients: u32,
     /// Requests per pipeline
     #[arg(short = 'P', long, value_name = "NUMREQ", help_heading = "Planned load",
           default_value = "1", value_parser = small_count)]
@@ -136,7 +136,7 @@ impl Options {
 
     /// Returns the load that measures the client: `SET` of 3 bytes in the words of a run, so that what is measured is
     /// what a user of it runs.
-    pub(super) fn of_client(&self, matches: &ArgMatches) -> Result<Plan, UsageError> {
+    pub(super) fn of_client(&self, matches: &ArgMatches) -> Result<LoadSpec, UsageError> {
         let command = command::<Self>();
         let typed = command.get_arguments().find(|arg| {
             matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
@@ -164,10 +164,8 @@ impl Options {
         load.load.connections = Some(Count(self.clients));
         load.load.duration = Some(Seconds(Duration::from_secs_f64(seconds)));
         (load.data.tests, load.data.seed) = (Some("set".to_owned()), Some(Count(1)));
-        match &load.plans(&mut Vec::new()).map_err(UsageError::from)?[..] {
-            [plan] => Ok(plan.clone()),
-            _ => refuse("the load of --client is one plan"),
-        }
+        load.plans(&mut Vec::new())?;
+        Ok(load)
     }
 }
 

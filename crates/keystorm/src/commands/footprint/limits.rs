@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use cli::console::diagnostics;
-use cli::job::{End, Job};
+use cli::job::End;
 use lab::Findings;
 use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;
 use report::{Summary, WarningKind};
-use workload::{Pace, Plan, Stop, Target};
+use workload::{Plan, Target};
 
-use super::options::Options;
+use super::options::{MemoryLimit, Options};
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::experiment::progress::{Progress, planned_s};
 use crate::setting;
@@ -27,10 +27,10 @@ const SETTLES_S: f64 = 10.0;
 /// # Errors
 /// Returns an error if something cannot be measured or written; earlier results are kept.
 pub(super) fn carry_out(memory: &Options) -> Result<End> {
-    let notes = memory.limits.first().map_or(&[][..], |(_, job)| &job.notes);
+    let notes = memory.limits.first().map_or(&[][..], |limit| &limit.job.notes);
     let frame = Frame::open(notes, &memory.output)?;
     let curve = MemoryCurve::new(String::new(), memory.policy.clone());
-    let plans = memory.limits.iter().flat_map(|(_, job)| &job.plans);
+    let plans = memory.limits.iter().flat_map(|limit| &limit.job.plans);
     let left_s = plans.map(planned_s).sum::<f64>() + SETTLES_S * memory.limits.len() as f64;
     let limits = memory.limits.iter();
     frame.carry_out(&mut Limits { limits, curve, left_s, has_failed: false })
@@ -38,7 +38,7 @@ pub(super) fn carry_out(memory: &Options) -> Result<End> {
 
 /// Limits of memory, a step each.
 struct Limits<'j> {
-    limits: slice::Iter<'j, (String, Job)>,
+    limits: slice::Iter<'j, MemoryLimit>,
     curve: MemoryCurve,
     /// Planned seconds that are left.
     left_s: f64,
@@ -51,15 +51,16 @@ impl Experiment for Limits<'_> {
     }
 
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
-        let Some((limit, job)) = self.limits.next() else {
+        let Some(limit) = self.limits.next() else {
             return Ok(Step::Last(if self.has_failed { End::Failed } else { End::Complete }));
         };
+        let job = &limit.job;
         let Some(first) = job.plans.first() else { return Ok(Step::Next) };
         let connections = job.plans.iter().map(|plan| plan.own_connections()).max();
         let mut bed = reach(job, first, connections.unwrap_or(1), frame.interrupted)?;
         bed.settings.fills_quietly = true;
         self.curve.server = bed.server.facts.version_name();
-        self.phases(&bed, limit, &job.plans, frame)?;
+        self.phases(&mut bed, limit, frame)?;
         Ok(Step::Next)
     }
 
@@ -72,18 +73,18 @@ impl Limits<'_> {
     /// Runs the phases, the last of which is measured when its hit ratio is steady.
     fn phases(
         &mut self,
-        bed: &TestBed<'_>,
-        limit: &str,
-        plans: &[Plan],
+        bed: &mut TestBed<'_>,
+        of: &MemoryLimit,
         frame: &mut Frame<'_>,
     ) -> Result<()> {
+        let (limit, plans) = (&of.limit, &of.job.plans);
         for (number, plan) in (1..).zip(plans) {
             let mut settling = Settling::new(plan.data.keys.range.unwrap_or(1));
             if number == plans.len() {
                 let title = format!("maxmemory {limit}: until the hit ratio has settled");
                 self.left_s = (self.left_s - SETTLES_S).max(0.0);
                 frame.progress.begin(title, SETTLES_S, self.left_s);
-                run_until_steady(bed, plan, &mut settling, &mut frame.progress)?;
+                run_until_steady(bed, of, plan, &mut settling, &mut frame.progress)?;
                 frame.progress.end();
             }
             self.left_s = (self.left_s - planned_s(plan)).max(0.0);
@@ -106,7 +107,8 @@ impl Limits<'_> {
 /// Runs the load at full speed until its hit ratio is steady, or the time is over. The hit ratio of a load
 /// that changes no keys is steady from the start.
 fn run_until_steady(
-    bed: &TestBed<'_>,
+    bed: &mut TestBed<'_>,
+    limit: &MemoryLimit,
     plan: &Plan,
     settling: &mut Settling,
     progress: &mut Progress,
@@ -122,18 +124,14 @@ fn run_until_steady(
         if begun.elapsed() + took * 2 > SETTLES_AT_MOST {
             break;
         }
-        let load = plan.with(|parts| {
-            parts.load.stop = Stop::Requests(requests);
-            (parts.load.pace, parts.load.warmup_ns) = (Pace::Closed, 0);
-            // The filled keys stay as the previous round left them.
-            parts.data.fill = None;
-            if !parts.data.verify {
-                // The same keys, in another order.
-                parts.load.seed = parts.load.seed.wrapping_add(number);
-            }
-        })?;
+        let job = limit.closed_loop(requests, number)?;
+        let Some(plan) = job.plans.last() else { break };
         let round = Instant::now();
-        let run = bed.run(&load, None, progress)?;
+        // The filled keys stay as the previous round left them.
+        bed.settings.keeps_data = true;
+        let run = bed.run(plan, None, progress);
+        bed.settings.keeps_data = false;
+        let run = run?;
         took = round.elapsed();
         if run.measurement.ending != Ending::Complete {
             break;

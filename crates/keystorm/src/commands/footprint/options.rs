@@ -7,7 +7,7 @@ use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, load, refuse_address};
 use cli::job::{Job, UsageError};
 use cli::run::ParsedArgs;
 use lab::footprint::{ITEMS, Item, Type};
-use spec::values::{ProtocolArg, count, count_in};
+use spec::values::{Count, ProtocolArg, count, count_in};
 use spec::{Program, ServerArgs};
 use workload::Endpoint;
 
@@ -65,9 +65,34 @@ pub(super) struct Options {
     /// A job for each server: the one that was named, then those beside it.
     #[arg(skip)]
     pub(super) servers: Vec<Job>,
-    /// Limits of memory, each with the workload on a server that has it.
+    /// Limits of memory.
     #[arg(skip)]
-    pub(super) limits: Vec<(String, Job)>,
+    pub(super) limits: Vec<MemoryLimit>,
+}
+
+/// A limit of memory, with the workload on a server that has it.
+pub(super) struct MemoryLimit {
+    /// Limit as it was typed.
+    pub(super) limit: String,
+    load: ParsedArgs,
+    pub(super) job: Job,
+}
+
+impl MemoryLimit {
+    /// The workload in a closed loop of this many requests. `number` distinguishes their draws.
+    ///
+    /// # Errors
+    /// Returns an error if the load makes no sense.
+    pub(super) fn closed_loop(&self, requests: u64, number: u64) -> Result<Job, UsageError> {
+        let seed = self.job.plans.first().map_or(0, |plan| plan.load.seed);
+        self.load.job(|spec| {
+            (spec.load.rate, spec.load.arrivals, spec.load.warmup) = (None, None, None);
+            spec.load.end_after(Some(Count(requests)), None);
+            // The same keys, in another order, but where values are checked.
+            let number = if spec.data.verify { 0 } else { number };
+            spec.data.seed = Some(Count(seed.wrapping_add(number) as i64));
+        })
+    }
 }
 
 /// Text below the options.
@@ -161,7 +186,7 @@ fn memory(
     };
     let is_memcached =
         program.as_ref().is_some_and(|name| name.rsplit('/').next() == Some("memcached"));
-    let of_limit = |limit: &String| -> Result<(String, Job), UsageError> {
+    let of_limit = |limit: &String| -> Result<MemoryLimit, UsageError> {
         let args = if is_memcached {
             vec!["-m".to_owned(), megabytes(limit)?.to_string()]
         } else {
@@ -169,11 +194,12 @@ fn memory(
                 .map(str::to_owned)
                 .to_vec()
         };
-        let job = load.job(|spec| {
-            let given = spec.server.spawn_args.get_or_insert(ServerArgs(Vec::new()));
-            given.0.extend(args.clone());
-        });
-        Ok((limit.clone(), job?))
+        let given = load.asked().server.spawn_args.iter().flat_map(|ServerArgs(given)| given);
+        let args: Vec<String> = given.cloned().chain(args).collect();
+        let mut load = load.clone();
+        load.complete(move |spec| spec.server.spawn_args = Some(ServerArgs(args.clone())));
+        let job = load.job(|_| ())?;
+        Ok(MemoryLimit { limit: limit.clone(), load, job })
     };
     options.limits = options.maxmemory.iter().map(of_limit).collect::<Result<_, _>>()?;
     if is_memcached {

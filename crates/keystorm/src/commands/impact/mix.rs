@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Result;
 use cli::console::diagnostics;
 use cli::job::{End, Job};
+use cli::run::ParsedArgs;
 use lab::impact::{MixRecord, REPLIES_MIN, Segment, SegmentResult, design};
 use lab::{Findings, Impact};
 use measure::Ending;
@@ -18,12 +19,13 @@ use crate::test_bed::TestBed;
 const LONGER_MAX: f64 = 10.0;
 
 /// Measures the capacity, then all segments.
-pub(super) fn carry_out(job: &Options, load: &Job) -> Result<End> {
-    let Some(plan) = load.plans.first() else { return Ok(End::Complete) };
-    let frame = Frame::open(&load.notes, &job.output)?;
-    let bed = frame.reach(load, plan, plan.own_connections())?;
+pub(super) fn carry_out(job: &Options, load: &ParsedArgs, first: &Job) -> Result<End> {
+    let Some(plan) = first.plans.first() else { return Ok(End::Complete) };
+    let frame = Frame::open(&first.notes, &job.output)?;
+    let mut bed = frame.reach(first, plan, plan.own_connections())?;
     // All segments read the keys of one fill.
     bed.prepare(plan)?;
+    bed.settings.keeps_data = true;
     let mut list = Impact::new(bed.server.facts.name().unwrap_or_else(|| "the server".to_owned()));
     let record = MixRecord::new(plan, job.loads());
     let (kinds, loads, seed) = (record.kinds.len(), job.at.len(), plan.load.seed);
@@ -36,6 +38,7 @@ pub(super) fn carry_out(job: &Options, load: &Job) -> Result<End> {
     let seconds = job.seconds();
     frame.carry_out(&mut Segments {
         job,
+        load,
         plan,
         bed: &bed,
         list,
@@ -61,6 +64,7 @@ impl Block {
 /// The segments of a mix; each step runs one.
 struct Segments<'c, 'r> {
     job: &'c Options,
+    load: &'c ParsedArgs,
     plan: &'c Plan,
     bed: &'c TestBed<'r>,
     list: Impact,
@@ -124,16 +128,19 @@ impl Segments<'_, '_> {
         let load = segment.level.and_then(|level| self.job.loads().get(level).copied());
         let rate_per_s = self.capacity_per_s.zip(load).map(|(capacity, load)| capacity * load);
         self.number += 1;
-        let plan =
-            design::plan(self.plan, segment.treatment, rate_per_s, self.seconds, self.number)?;
+        let Self { plan: whole, seconds, number, .. } = *self;
+        let job = self.load.job(|load| {
+            design::change(load, whole, segment.treatment, rate_per_s, seconds, number);
+        })?;
+        let Some(plan) = job.plans.first() else { return Ok(Some(End::Complete)) };
         let title = match load {
             Some(load) => format!("block {}, {:.0} %", segment.block + 1, load * 100.0),
             None => format!("capacity, block {}", segment.block + 1),
         };
-        let run = frame.run(self.bed, &plan, title, self.planned_s())?.failed_if_refused();
+        let run = frame.run(self.bed, plan, title, self.planned_s())?.failed_if_refused();
         self.list.add_run(&run)?;
         if let Some(mix) = &mut self.list.mix {
-            let mut measured = SegmentResult::from_run(segment, rate_per_s, mix.kinds.len(), &run);
+            let mut measured = SegmentResult::from_run(segment, rate_per_s, &run);
             let block = self.blocks.front_mut().filter(|block| block.repeats > 0);
             match block {
                 Some(block) if !measured.is_valid() => {

@@ -19,6 +19,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cli::experiment::{with_load, with_those_of_a_run};
 use cli::front::{Front, command};
 use cli::job::{End, Job};
+use cli::run::ParsedArgs;
 use lab::Impact;
 use lab::impact::SCHEMA;
 use naming::REQUESTS;
@@ -37,8 +38,12 @@ pub(crate) const FRONT: Front = Front {
 ///
 /// # Errors
 /// Returns an error if something cannot be measured or written; earlier results are printed.
-fn impact(options: &Options, load: &Job) -> Result<End> {
-    if options.is_mix() { mix::carry_out(options, load) } else { acts::carry_out(options, load) }
+fn impact(options: &Options, load: &ParsedArgs, job: &Job) -> Result<End> {
+    if options.is_mix() {
+        mix::carry_out(options, load, job)
+    } else {
+        acts::carry_out(options, job)
+    }
 }
 
 /// Compares two saved price lists; returns `None` if neither file is one.

@@ -45,8 +45,9 @@ pub(crate) enum Instrument {
 
 /// A start of a server for a test.
 pub(crate) struct Start<'a> {
-    pub(crate) plan: &'a Plan,
-    /// Place at which the server is started: that of the plan, or another where the plan is sent over TLS.
+    /// The test with half of the requests, and with all.
+    pub(crate) plans: [&'a Plan; 2],
+    /// Place at which the server is started: that of the plans, or another where these are sent over TLS.
     pub(crate) at: &'a Target,
     /// Number of the start, by which the server gets its random bytes, where that is possible.
     pub(crate) number: u32,
@@ -88,19 +89,18 @@ impl Instruments {
         after_s: f64,
         frame: &mut Frame<'_>,
     ) -> Result<Option<Counts>> {
-        let lengths = lengths(start.plan);
         let mut counted = Vec::new();
-        for (requests, left_s) in lengths.into_iter().zip([START_S, 0.0]) {
+        for (plan, left_s) in start.plans.into_iter().zip([START_S, 0.0]) {
             frame.progress.begin(title.to_owned(), START_S, after_s + left_s);
-            let plan = start.plan.with(|parts| parts.load.stop = Stop::Requests(requests))?;
-            let threads = self.threads(&Start { plan: &plan, ..*start }, frame);
+            let threads = self.threads(plan, start, frame);
             frame.progress.end();
             if frame.is_interrupted() {
                 return Ok(None);
             }
             counted.push(threads?);
         }
-        let requests = lengths[1] - lengths[0];
+        let [half, all] = start.plans.map(requests);
+        let requests = all - half;
         let slope = slope(&counted[0], &counted[1], requests as f64);
         slope.map(Some).with_context(|| {
             format!("{title}: {requests} requests more took no more instructions; raise -n")
@@ -108,9 +108,14 @@ impl Instruments {
     }
 
     /// Starts a server, carries out a plan, and returns what each thread did from start to end.
-    fn threads(&self, start: &Start<'_>, frame: &mut Frame<'_>) -> Result<Vec<Counts>> {
+    fn threads(
+        &self,
+        plan: &Plan,
+        start: &Start<'_>,
+        frame: &mut Frame<'_>,
+    ) -> Result<Vec<Counts>> {
         let scratch = TempDir::new().context("making a folder for what is counted")?;
-        let (plan, mut target) = (start.plan, start.at.clone());
+        let mut target = start.at.clone();
         let Endpoint::Spawned { program: Some(program), .. } = &mut target.endpoint else {
             bail!("there is no server to start");
         };
@@ -144,7 +149,7 @@ impl Instruments {
         let [script, seed, out] = ["server", "seed", "out"].map(|name| scratch.join(name));
         fs::write(&seed, [start.number as u8; SEED_BYTES])?;
         let counter = if self.counter == Counter::Perf { "perf" } else { "callgrind" };
-        let protocol = if start.plan.protocol.is_memcache() { "memcache" } else { "resp" };
+        let protocol = if start.plans[0].protocol.is_memcache() { "memcache" } else { "resp" };
         let mut text = format!("#!/bin/sh\ncounter={counter} protocol={protocol}\n");
         for (name, value) in [
             ("server", program),
@@ -159,10 +164,9 @@ impl Instruments {
     }
 }
 
-/// Requests of the two lengths of a plan.
-pub(super) fn lengths(plan: &Plan) -> [u64; 2] {
-    let Stop::Requests(requests) = plan.load.stop else { return [0; 2] };
-    [requests / 2, requests]
+/// Number of requests of a plan, which does not end by time.
+pub(super) fn requests(plan: &Plan) -> u64 {
+    if let Stop::Requests(requests) = plan.load.stop { requests } else { 0 }
 }
 
 fn reach<'i>(target: &Target, plan: &Plan, interrupted: &'i AtomicBool) -> Result<TestBed<'i>> {

@@ -56,6 +56,8 @@ pub(crate) struct CountedServer {
     pub(crate) started_at: Target,
     /// Tests that it is sent.
     pub(crate) job: Job,
+    /// The same with half of the requests.
+    pub(crate) half: Job,
 }
 
 /// Text below the options.
@@ -177,18 +179,31 @@ pub(crate) fn counted_server(
     };
     // Read keys are filled first, where that is possible.
     let fills = !load.has(FILL) && !load.has(WORKLOAD);
-    let filled = load.job(|spec| {
+    let filled = |spec: &mut LoadSpec| {
         sent(spec);
         spec.data.fill |= fills;
-    });
-    let job = filled.or_else(|_| load.job(sent))?;
+    };
+    let halved = |spec: &mut LoadSpec| {
+        spec.load.requests.iter_mut().for_each(|Count(requests)| *requests /= 2);
+    };
+    let job = load.job(filled);
+    let is_filled = job.is_ok();
+    let job = job.or_else(|_| load.job(sent))?;
     let at = load.job(started)?.plans.into_iter().next();
     let at = at.ok_or_else(|| UsageError("there is no test".to_owned()))?;
     if !job.plans.iter().all(|plan| matches!(plan.load.stop, Stop::Requests(2..))) {
         let text = "instructions are counted for a load of -n 2 requests or more";
         return Err(UsageError(text.to_owned()));
     }
-    Ok(CountedServer { program, started_at: at.target.clone(), job })
+    let half = load.job(|spec| {
+        if is_filled {
+            filled(spec)
+        } else {
+            sent(spec)
+        }
+        halved(spec);
+    })?;
+    Ok(CountedServer { program, started_at: at.target.clone(), job, half })
 }
 
 #[cfg(test)]
@@ -227,5 +242,21 @@ mod tests {
         let Endpoint::Spawned { args, .. } = &target.endpoint else { panic!() };
         assert!(args.ends_with(&["--tls-port".to_owned(), "7001".to_owned()]), "{args:?}");
         assert!(job.plans[0].target.tls.is_some() && target.tls.is_none());
+    }
+
+    #[test]
+    fn half_of_a_load_has_half_of_the_requests_of_each_phase() {
+        for (text, requests) in [
+            ("-n 11 -t set,get", vec![[5, 11]; 2]),
+            ("--workload ycsb-b -n 30 -r 50", vec![[25, 50], [15, 30]]),
+        ] {
+            let words = text.split_whitespace().map(OsString::from).collect();
+            let load = load("keystorm profile", words).unwrap();
+            let CountedServer { job, half, .. } = counted_server("a".to_owned(), load).unwrap();
+            let both = half.plans.iter().zip(&job.plans);
+            let both = both.map(|(half, all)| [half, all].map(super::super::counting::requests));
+            assert_eq!(both.collect::<Vec<_>>(), requests, "{text}");
+            assert_eq!(half.plans[1].load.seed, job.plans[1].load.seed);
+        }
     }
 }

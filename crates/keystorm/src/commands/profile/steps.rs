@@ -6,8 +6,8 @@ use lab::profile::{Counts, Difference, ProfiledServer, ProfiledTest, Work, align
 use lab::{Findings, Profile};
 use report::compare::{self, GateState};
 
-use super::counting::{Instruments, START_S, Start, lengths};
-use super::options::Options;
+use super::counting::{Instruments, START_S, Start, requests};
+use super::options::{CountedServer, Options};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::machine::origin;
 use crate::test_bed::TestBed;
@@ -81,10 +81,10 @@ impl Experiment for ProfileRun<'_> {
         }
         let (test, server) = (part / servers, part % servers);
         let counted = &self.job.servers[server];
-        let plan = &counted.job.plans[test];
-        let title = format!("{}: {}", self.profile.servers[server].name, plan.name);
+        let plans = [&counted.half, &counted.job].map(|job| &job.plans[test]);
+        let title = format!("{}: {}", self.profile.servers[server].name, plans[0].name);
         self.done += 1;
-        let start = Start { plan, at: &counted.started_at, number: start as u32 };
+        let start = Start { plans, at: &counted.started_at, number: start as u32 };
         if let Some(counts) = self.instruments.count(&start, &title, self.planned_s(), frame)? {
             self.counts[test][server].push(counts);
             self.profile.tests = self.tests()?;
@@ -101,12 +101,13 @@ impl ProfileRun<'_> {
     /// The tests as far as they have been measured.
     fn tests(&self) -> Result<Vec<ProfiledTest>> {
         let mut tests = Vec::new();
-        let measured = self.job.servers[0].job.plans.iter().zip(&self.counts);
-        for (plan, servers) in measured.filter(|(_, servers)| !servers[0].is_empty()) {
+        let CountedServer { job, half, .. } = &self.job.servers[0];
+        let measured = half.plans.iter().zip(&job.plans).zip(&self.counts);
+        for ((half, plan), servers) in measured.filter(|(_, servers)| !servers[0].is_empty()) {
             // Of both, as they call the same libc.
             let all = aligned(&servers.concat());
             let (old, new) = all.split_at(servers[0].len());
-            let (load, requests) = (compare::load_of(plan)?, lengths(plan));
+            let (load, requests) = (compare::load_of(plan)?, [half, plan].map(requests));
             tests.push(ProfiledTest {
                 name: plan.name.clone(),
                 load: format!("{:x}", md5::compute(load)),

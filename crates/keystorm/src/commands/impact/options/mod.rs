@@ -102,9 +102,9 @@ pub(super) struct StagedAct {
 /// Returns what the options mean.
 pub(super) fn intent(
     mut options: Options,
-    load: ParsedArgs,
+    mut load: ParsedArgs,
     command_line: String,
-    carry_out: fn(&Options, &Job) -> anyhow::Result<End>,
+    carry_out: fn(&Options, &ParsedArgs, &Job) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
@@ -136,11 +136,12 @@ pub(super) fn intent(
     if load.has(REQUESTS) {
         return Err(UsageError("-n: impact runs for a time; see --rest and --duration".to_owned()));
     }
-    let job = if is_mix { of_mix(&mut options, load)? } else { of_acts(&mut options, load)? };
+    let job =
+        if is_mix { of_mix(&mut options, &mut load)? } else { of_acts(&mut options, &mut load)? };
     if options.output.print_plan {
         return Intent::plans(&job.plans);
     }
-    Ok(Intent::carry(move || carry_out(&options, &job)))
+    Ok(Intent::carry(move || carry_out(&options, &load, &job)))
 }
 
 impl Options {
@@ -187,7 +188,7 @@ fn one_plan(load: &mut ParsedArgs, yes: bool) -> Result<Job, UsageError> {
 }
 
 /// A steady load with acts beside it.
-fn of_acts(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageError> {
+fn of_acts(options: &mut Options, load: &mut ParsedArgs) -> Result<Job, UsageError> {
     seconds_in("--rest", options.rest(), 0.5..=3600.0)?;
     seconds_in("--act-timeout", options.act_timeout(), 0.5..=86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
@@ -202,7 +203,7 @@ fn of_acts(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageErro
     load.set_default(ON_ERROR, |spec| spec.recording.on_error = Some(OnErrorArg::Count));
     load.set_default(RECONNECT, |spec| spec.load.reconnect = Some(YesNo::Yes));
     load.complete(|spec| spec.load.end_after(None, Some(Seconds(LENGTH_MAX))));
-    let job = one_plan(&mut load, options.yes)?;
+    let job = one_plan(load, options.yes)?;
     options.slo.iter().try_for_each(|slo| slo.check_plans(&job.plans))?;
     let family =
         if job.plans[0].protocol.is_memcache() { Family::Memcached } else { Family::Redis };
@@ -213,7 +214,7 @@ fn of_acts(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageErro
 }
 
 /// A mix, each kind of which is left out in turn.
-fn of_mix(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageError> {
+fn of_mix(options: &mut Options, load: &mut ParsedArgs) -> Result<Job, UsageError> {
     if load.has(naming::RATE) {
         let rate = naming::RATE;
         let text = format!("{rate}: rates follow from the capacity that is measured; see --at");
@@ -234,7 +235,7 @@ fn of_mix(options: &mut Options, mut load: ParsedArgs) -> Result<Job, UsageError
         let thousandths = Duration::from_millis((seconds * 1000.0).round() as u64);
         spec.load.end_after(None, Some(Seconds(thousandths)));
     });
-    let job = one_plan(&mut load, options.yes)?;
+    let job = one_plan(load, options.yes)?;
     let operations = job.plans[0].mix.as_ref().map_or(&[][..], |mix| &mix.operations);
     let refused = match operations.len() {
         0 | 1 => Some(
@@ -292,8 +293,8 @@ mod tests {
     fn loads_are_shares_of_the_capacity() {
         let line = "--of mix --mix --arrivals poisson --at 50,85 -- 3 get a ';' 1 hgetall b";
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
-        let read = |mut options: Options, load: ParsedArgs, _: String| {
-            let job = of_mix(&mut options, load)?;
+        let read = |mut options: Options, mut load: ParsedArgs, _: String| {
+            let job = of_mix(&mut options, &mut load)?;
             let (loads, blocks) = (options.loads(), options.blocks());
             assert_eq!((loads, blocks, options.seconds()), (vec![0.5, 0.85], 5, 1.0));
             assert_eq!(job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
