@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn the_others_keep_their_rates() {
         let words = ["6", "get", "a", ";", "3", "hgetall", "b", ";", "ttl", "b"];
-        let mut load = LoadSpec::default();
-        load.command = words.map(Into::into).to_vec();
+        let command = words.map(Into::into).to_vec();
+        let mut load = LoadSpec { command, ..LoadSpec::default() };
         load.data.mix = true;
         let plan = |load: &LoadSpec| load.plans(&mut Vec::new()).unwrap().remove(0);
         let whole = plan(&load);

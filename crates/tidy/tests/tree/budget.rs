@@ -55,7 +55,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_426,
+        budget: 13_447,
     },
     Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 9_954 },
     Area {
@@ -106,7 +106,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/sink.rs",
             "crates/keystorm/src/server/",
         ],
-        budget: 8_558,
+        budget: 8_566,
     },
     Area {
         name: "command line, workload files, help",
@@ -121,7 +121,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 8_676,
+        budget: 8_684,
     },
     Area {
         name: "compare",
@@ -133,7 +133,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/compare/",
             "crates/keystorm/src/commands/history/options.rs",
         ],
-        budget: 6_880,
+        budget: 6_882,
     },
     Area {
         name: "several clients",
@@ -156,7 +156,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_557,
+        budget: 7_567,
     },
 ];
 

@@ -61,7 +61,7 @@ pub(super) struct Options {
 pub(super) struct CountedLoad {
     /// Place at which servers are started.
     pub(super) started_at: Target,
-    /// Its plan with half of the requests.
+    /// Plan with half of the requests.
     pub(super) half: Plan,
 }
 

@@ -148,15 +148,14 @@ impl Options {
             return Err(UsageError(text));
         }
         let seconds = seconds_in("--seconds", self.seconds, 0.01..=SECONDS_MAX)?;
-        let refuse = |why: &str| Err(UsageError(why.to_owned()));
         let protocol = match self.server.protocol()? {
             ProtocolKind::Resp2 | ProtocolKind::Resp3 => ProtocolArg::Resp,
             ProtocolKind::MemcacheText => ProtocolArg::Memcache,
             ProtocolKind::MemcacheMeta => ProtocolArg::MemcacheMeta,
             ProtocolKind::MemcacheBinary => {
-                return refuse(
-                    "--protocol memcache-binary: --client speaks resp, memcache or memcache-meta",
-                );
+                let why =
+                    "--protocol memcache-binary: --client speaks resp, memcache or memcache-meta";
+                return Err(UsageError(why.to_owned()));
             }
         };
         let mut load = LoadSpec::default();

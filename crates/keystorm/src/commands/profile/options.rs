@@ -13,7 +13,7 @@ use naming::{
 };
 use spec::values::{Count, ProtocolArg, count_in, percent};
 use spec::{LoadSpec, Program, ServerArgs, ServerOptions, TlsArgs};
-use workload::{Stop, Target};
+use workload::{ProtocolKind, Stop, Target};
 
 use super::counting::Instrument;
 
@@ -56,7 +56,7 @@ pub(crate) struct CountedServer {
     pub(crate) started_at: Target,
     /// Tests that it is sent.
     pub(crate) job: Job,
-    /// The same with half of the requests.
+    /// Tests with half of the requests.
     pub(crate) half: Job,
 }
 
@@ -149,6 +149,43 @@ pub(crate) fn counted_server(
     load.complete(|spec| spec.yes = true);
     let asked = load.asked();
     let protocol = spec::protocol(&asked.server).map_err(|why| UsageError(why.to_string()))?;
+    let server = counted_options(executable, args, asked, protocol);
+    let started = |spec: &mut LoadSpec| {
+        (spec.server, spec.tls) = (server.clone(), TlsArgs::default());
+    };
+    let job = |fills: bool, parts: u64| {
+        load.job(|spec| {
+            if spec.tls.tls {
+                // The server is not started for tests that go over TLS.
+                (spec.server.spawn_args, spec.server.spawn_unix) = (None, false);
+            } else {
+                started(spec);
+            }
+            spec.data.fill |= fills;
+            if let Some(Count(requests)) = &mut spec.load.requests {
+                *requests = (*requests / parts).max(1);
+            }
+        })
+    };
+    // Read keys are filled first, where that is possible.
+    let fills = !load.has(FILL) && !load.has(WORKLOAD) && job(true, 1).is_ok();
+    let (job, half) = (job(fills, 1)?, job(fills, 2)?);
+    let at = load.job(started)?.plans.into_iter().next();
+    let at = at.ok_or_else(|| UsageError("there is no test".to_owned()))?;
+    if !job.plans.iter().all(|plan| matches!(plan.load.stop, Stop::Requests(2..))) {
+        let text = "instructions are counted for a load of -n 2 requests or more";
+        return Err(UsageError(text.to_owned()));
+    }
+    Ok(CountedServer { program, started_at: at.target.clone(), job, half })
+}
+
+/// The options of a server that does nothing beside the requests.
+fn counted_options(
+    executable: &str,
+    args: &[String],
+    asked: &LoadSpec,
+    protocol: ProtocolKind,
+) -> ServerOptions {
     // Its own timers and threads are not to work beside the requests.
     let mut fixed = if protocol.is_memcache() { QUIET_MEMCACHED } else { QUIET }.to_owned();
     if asked.tls.tls {
@@ -159,51 +196,13 @@ pub(crate) fn counted_server(
     let mut args = args.to_vec();
     args.splice(at..at, fixed.split(' ').map(str::to_owned));
     args.extend(asked.server.spawn_args.iter().flat_map(|ServerArgs(more)| more.clone()));
-    let server = ServerOptions {
-        spawn: Some(Program(Some(executable.clone()))),
+    ServerOptions {
+        spawn: Some(Program(Some(executable.to_owned()))),
         spawn_args: Some(ServerArgs(args)),
         counted: true,
         port: None,
         ..asked.server.clone()
-    };
-    // Where the tests go over TLS, the server is not started for them.
-    let started = |spec: &mut LoadSpec| {
-        (spec.server, spec.tls) = (server.clone(), TlsArgs::default());
-    };
-    let sent = |spec: &mut LoadSpec| {
-        if spec.tls.tls {
-            (spec.server.spawn_args, spec.server.spawn_unix) = (None, false);
-        } else {
-            started(spec);
-        }
-    };
-    // Read keys are filled first, where that is possible.
-    let fills = !load.has(FILL) && !load.has(WORKLOAD);
-    let filled = |spec: &mut LoadSpec| {
-        sent(spec);
-        spec.data.fill |= fills;
-    };
-    let halved = |spec: &mut LoadSpec| {
-        spec.load.requests.iter_mut().for_each(|Count(requests)| *requests /= 2);
-    };
-    let job = load.job(filled);
-    let is_filled = job.is_ok();
-    let job = job.or_else(|_| load.job(sent))?;
-    let at = load.job(started)?.plans.into_iter().next();
-    let at = at.ok_or_else(|| UsageError("there is no test".to_owned()))?;
-    if !job.plans.iter().all(|plan| matches!(plan.load.stop, Stop::Requests(2..))) {
-        let text = "instructions are counted for a load of -n 2 requests or more";
-        return Err(UsageError(text.to_owned()));
     }
-    let half = load.job(|spec| {
-        if is_filled {
-            filled(spec)
-        } else {
-            sent(spec)
-        }
-        halved(spec);
-    })?;
-    Ok(CountedServer { program, started_at: at.target.clone(), job, half })
 }
 
 #[cfg(test)]
