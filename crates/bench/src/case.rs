@@ -30,8 +30,8 @@ pub(crate) struct Case {
     pub(crate) unix: bool,
     /// Uses TLS.
     pub(crate) tls: bool,
-    /// Further words at the end of the command line.
-    pub(crate) args: &'static [&'static str],
+    /// Further words at the end of the command line, a space between them.
+    pub(crate) args: &'static str,
     /// The leanest client, for comparison beside another tool.
     pub(crate) base: Base,
     /// Data in the server before the load.
@@ -64,8 +64,8 @@ pub(crate) enum Base {
 pub(crate) struct MixPart {
     /// Share of all requests, in per cent.
     pub(crate) percent: u64,
-    /// Words at the end of the command line.
-    pub(crate) args: &'static [&'static str],
+    /// Words at the end of the command line, a space between them.
+    pub(crate) args: &'static str,
 }
 
 /// The requests of the bare loop, and the replies that it counts.
@@ -88,11 +88,11 @@ pub(crate) enum CaseServer {
     /// Redis; no other tool.
     Alone,
     /// Redis; memtier_benchmark with these words, where it is on the PATH.
-    RedisMix(&'static [&'static str]),
+    RedisMix(&'static str),
     /// Redis; the same words to both, where memtier_benchmark is on the PATH.
-    Memtier(&'static [&'static str]),
+    Memtier(&'static str),
     /// memcached; memtier_benchmark with these words, where it is on the PATH.
-    Memcached(&'static [&'static str]),
+    Memcached(&'static str),
 }
 
 /// The data that the server holds before the first run.
@@ -133,6 +133,11 @@ const BARE_SET: BareLoop = BareLoop {
     range: 0,
     reply_bytes: b"+OK\r\n".len(),
 };
+/// The bare loop with a command that has no value.
+const fn bare_read(words: &'static [&'static str], range: u32, reply_bytes: usize) -> Base {
+    Base::Bare(BareLoop { words, value_bytes: 0, range, reply_bytes })
+}
+
 /// A value as a bulk string.
 const VALUE_REPLY: usize = b"$3\r\nxxx\r\n".len();
 
@@ -144,7 +149,7 @@ const BASE: Case = Case {
     pipeline: 1,
     unix: false,
     tls: false,
-    args: &["-t", "set"],
+    args: "-t set",
     base: Base::Bare(BARE_SET),
     data: Data::Nothing,
     fresh_port: false,
@@ -165,13 +170,8 @@ const CASES: &[Case] = &[
     Case {
         name: "get",
         title: "GET, P1, -r 1000000",
-        args: &["-r", "1000000", "-t", "get"],
-        base: Base::Bare(BareLoop {
-            words: &["GET", "key:__rand_int__"],
-            value_bytes: 0,
-            range: KEYS,
-            reply_bytes: VALUE_REPLY,
-        }),
+        args: "-r 1000000 -t get",
+        base: bare_read(&["GET", "key:__rand_int__"], KEYS, VALUE_REPLY),
         data: Data::Keys,
         rate_least: 1.5,
         ..BASE
@@ -197,7 +197,7 @@ const CASES: &[Case] = &[
         name: "set-4k",
         title: "SET 4 KiB, P1",
         requests: 300_000,
-        args: &["-d", "4096", "-t", "set"],
+        args: "-d 4096 -t set",
         base: Base::Bare(BareLoop { value_bytes: 4096, ..BARE_SET }),
         cpu_most: 0.47,
         rate_least: 1.8,
@@ -207,13 +207,12 @@ const CASES: &[Case] = &[
         name: "lrange-600",
         title: "LRANGE of 600",
         requests: 100_000,
-        args: &["lrange", "mylist", "0", "599"],
-        base: Base::Bare(BareLoop {
-            words: &["LRANGE", "mylist", "0", "599"],
-            value_bytes: 0,
-            range: 0,
-            reply_bytes: b"*600\r\n".len() + ELEMENTS * VALUE_REPLY,
-        }),
+        args: "lrange mylist 0 599",
+        base: bare_read(
+            &["LRANGE", "mylist", "0", "599"],
+            0,
+            b"*600\r\n".len() + ELEMENTS * VALUE_REPLY,
+        ),
         data: Data::List,
         cpu_most: 0.22,
         rate_least: 1.25,
@@ -243,19 +242,7 @@ const CASES: &[Case] = &[
     Case {
         name: "memcached-set",
         title: "memcached set, 100 B",
-        args: &[
-            "--protocol",
-            "memcache",
-            "-d",
-            "100",
-            "-r",
-            "200000",
-            "set",
-            "key:__rand_int__",
-            "0",
-            "0",
-            "__data__",
-        ],
+        args: "--protocol memcache -d 100 -r 200000 set key:__rand_int__ 0 0 __data__",
         base: Base::Bare(BareLoop {
             words: &["--lines", "set key:__rand_int__ 0 0 100"],
             value_bytes: ITEM_BYTES,
@@ -263,7 +250,7 @@ const CASES: &[Case] = &[
             reply_bytes: STORED.len(),
         }),
         data: Data::Nothing,
-        of: CaseServer::Memcached(&["--ratio=1:0"]),
+        of: CaseServer::Memcached("--ratio=1:0"),
         ..MEMCACHED_GET
     },
     TLS,
@@ -276,7 +263,7 @@ const TLS: Case = Case {
     title: "SET, TLS, P1",
     requests: 200_000,
     tls: true,
-    args: &["--tls", "--insecure", "-t", "set"],
+    args: "--tls --insecure -t set",
     base: Base::Bare(BareLoop { words: &["--tls", "SET", "key:__rand_int__"], ..BARE_SET }),
     cpu_most: 0.65,
     rate_least: 1.0,
@@ -292,15 +279,14 @@ const STORED: &[u8] = b"STORED\r\n";
 const MEMCACHED_GET: Case = Case {
     name: "memcached-get",
     title: "memcached get, 100 B",
-    args: &["--protocol", "memcache", "-r", "200000", "get", "key:__rand_int__"],
-    base: Base::Bare(BareLoop {
-        words: &["--lines", "get key:__rand_int__"],
-        value_bytes: 0,
-        range: ITEMS,
-        reply_bytes: b"VALUE key:000000000000 0 100\r\n\r\nEND\r\n".len() + ITEM_BYTES,
-    }),
+    args: "--protocol memcache -r 200000 get key:__rand_int__",
+    base: bare_read(
+        &["--lines", "get key:__rand_int__"],
+        ITEMS,
+        b"VALUE key:000000000000 0 100\r\n\r\nEND\r\n".len() + ITEM_BYTES,
+    ),
     data: Data::Items,
-    of: CaseServer::Memcached(&["--ratio=0:1"]),
+    of: CaseServer::Memcached("--ratio=0:1"),
     cpu_most: 0.50,
     rate_least: 1.0,
     ..BASE

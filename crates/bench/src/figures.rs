@@ -86,45 +86,39 @@ impl Comparison {
         &self,
         figure: impl Fn(&Figures) -> f64,
     ) -> (f64, Option<f64>, Option<f64>) {
-        let of = |values: Vec<f64>| (!values.is_empty()).then(|| median(values));
-        let ours = self.rounds.iter().map(|round| figure(&round.ours));
-        let theirs = of(self.others().map(|(_, theirs)| figure(theirs)).collect());
-        let bare = of(self.bares().map(|(_, bare)| figure(bare)).collect());
-        (median(ours.collect()), theirs, bare)
+        let median_of = |side: fn(&Round) -> Option<Figures>| {
+            let values: Vec<f64> =
+                self.rounds.iter().filter_map(side).map(|f| figure(&f)).collect();
+            (!values.is_empty()).then(|| median(values))
+        };
+        let ours = median_of(|round| Some(round.ours)).unwrap_or(f64::NAN);
+        (ours, median_of(|round| round.theirs), median_of(|round| round.bare))
     }
 
     /// Client CPU per request, ours over theirs, if there is another tool.
     pub(crate) fn cpu(&self) -> Option<Ratio> {
-        Ratio::from_ratios(
-            self.others().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us).collect(),
-        )
+        self.ratio(|round| round.theirs, |figures| figures.cpu_us)
     }
 
     /// Throughput, ours over theirs, by the clock of the case.
     pub(crate) fn rate(&self) -> Option<Ratio> {
-        let clock = self.case.clock;
-        let others =
-            self.others().map(|(ours, theirs)| ours.rate_by(clock) / theirs.rate_by(clock));
-        Ratio::from_ratios(others.collect())
+        self.ratio(|round| round.theirs, |figures| figures.rate_by(self.case.clock))
     }
 
     /// Client CPU per request, ours over the bare loop's, if that ran.
     pub(crate) fn above_bare(&self) -> Option<Ratio> {
-        Ratio::from_ratios(self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect())
+        self.ratio(|round| round.bare, |figures| figures.cpu_us)
     }
 
-    fn others(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
-        self.rounds.iter().filter_map(|round| Some((&round.ours, round.theirs.as_ref()?)))
-    }
-
-    fn bares(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
-        self.rounds.iter().filter_map(|round| Some((&round.ours, round.bare.as_ref()?)))
-    }
-}
-
-impl Ratio {
-    fn from_ratios(ratios: Vec<f64>) -> Option<Self> {
-        (!ratios.is_empty()).then(|| Self {
+    fn ratio(
+        &self,
+        other: impl Fn(&Round) -> Option<Figures>,
+        figure: impl Fn(&Figures) -> f64,
+    ) -> Option<Ratio> {
+        let rounds = self.rounds.iter();
+        let ratios = rounds.filter_map(|of| Some(figure(&of.ours) / figure(&other(of)?)));
+        let ratios: Vec<f64> = ratios.collect();
+        (!ratios.is_empty()).then(|| Ratio {
             least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
             most: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             median: median(ratios),
@@ -142,12 +136,8 @@ impl fmt::Display for Ratio {
 /// The middle value; the mean of the middle two of an even number.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[middle],
-        _ => f64::midpoint(values[middle - 1], values[middle]),
-    }
+    let last = values.len() - 1;
+    f64::midpoint(values[last / 2], values[last.div_ceil(2)])
 }
 
 #[cfg(test)]

@@ -265,25 +265,24 @@ fn run_case(
     for line in first.complaints.lines() {
         eprintln!("{}: keystorm says: {}", case.name, host::printable(line));
     }
-    let base = match case.base {
-        Base::Bare(_) => tools.bare.as_ref().map(|bare| (bare, Selection::Case)),
-        Base::Fixed(parts) => Some((&tools.ours, Selection::Parts(parts))),
+    let (base, parts) = match case.base {
+        Base::Bare(_) => (tools.bare.as_ref(), None),
+        Base::Fixed(parts) => (Some(&tools.ours), Some(parts)),
     };
-    if let Some((tool, parts @ Selection::Parts(_))) = base {
-        run(case, &mut server, tool, parts, requests)?;
+    if parts.is_some() {
+        run(case, &mut server, &tools.ours, parts, requests)?;
     }
-    let ours = (&tools.ours, Selection::Case);
-    let sides = [base, Some(ours), tools.peer(case).map(|peer| (peer, Selection::Case))];
+    let sides = [(base, parts), (Some(&tools.ours), None), (tools.peer(case), None)];
     let mut measured = Vec::new();
     for round in 0..rounds {
         let mut figures = [None; 3];
         // Forwards and backwards: what drifts in the machine meets all alike.
         for place in if round % 2 == 0 { [0, 1, 2] } else { [2, 1, 0] } {
-            let Some((tool, what)) = sides[place] else { continue };
+            let (Some(tool), parts) = sides[place] else { continue };
             if case.fresh_port {
                 server = start()?;
             }
-            figures[place] = Some(run(case, &mut server, tool, what, requests)?);
+            figures[place] = Some(run(case, &mut server, tool, parts, requests)?);
         }
         let [bare, Some(ours), theirs] = figures else { bail!("keystorm was not run") };
         measured.push(Round { bare, ours, theirs });
@@ -295,25 +294,17 @@ fn run_case(
     Ok((comparison, server.version().to_owned()))
 }
 
-/// The part of a case to run.
-#[derive(Debug, Clone, Copy)]
-enum Selection {
-    Case,
-    /// All kinds of requests of a mix, one after another.
-    Parts(&'static [MixPart]),
-}
-
 fn run(
     case: &Case,
     server: &mut Server,
     tool: &Tool,
-    what: Selection,
+    parts: Option<&[MixPart]>,
     requests: u64,
 ) -> Result<Figures> {
     let before_s = server.cpu_s()?;
-    let run = match what {
-        Selection::Case => tool.run(case, server, requests)?,
-        Selection::Parts(parts) => {
+    let run = match parts {
+        None => tool.run(case, server, requests)?,
+        Some(parts) => {
             let runs = parts
                 .iter()
                 .map(|fixed| tool.run_fixed(case, fixed, server, requests * fixed.percent / 100));

@@ -5,20 +5,23 @@
 use std::fmt::Write;
 
 use crate::case::Clock;
-use crate::figures::{Comparison, Ratio};
+use crate::figures::{Comparison, Figures, Ratio};
 
 /// Renders both tables and the meaning of the columns.
 pub(crate) fn render(comparisons: &[Comparison]) -> String {
     let ratios = comparisons.iter().map(ratio_row);
     let figures = comparisons.iter().map(figure_row);
-    let reached = comparisons.iter().filter(|c| reached(c)).count();
+    let reached = comparisons.iter();
+    let reached = reached.filter(|c| targets(c).iter().flatten().all(|of| of.is_met)).count();
     let mut out = String::from(
         "\nOurs / theirs, and ours / bare loop: the median of the rounds, and the least and greatest in \
          brackets.\n\n",
     );
-    out += &aligned(&RATIO_HEAD, &ratios.collect::<Vec<_>>());
+    out += &aligned(&RATIO_HEAD, ratios);
     out += "\nMedians of keystorm, the other tool and the bare loop.\n\n";
-    out += &aligned(&FIGURE_HEAD, &figures.collect::<Vec<_>>());
+    let head: Vec<&str> =
+        ["case", "-n"].into_iter().chain(FIGURES.iter().map(|(name, ..)| *name)).collect();
+    out += &aligned(&head, figures);
     out += "\nThroughput that is compared: requests per second as each tool says, which leaves \
             connecting out; with *\nrequests over the wall time of the client process, connecting \
             included. Client CPU: user and system time of\nthe whole client process per request. \
@@ -34,76 +37,73 @@ pub(crate) fn render(comparisons: &[Comparison]) -> String {
 const RATIO_HEAD: [&str; 7] =
     ["case", "client CPU", "target", "throughput", "target", "CPU / bare loop", "target"];
 
-fn ratio_row(c: &Comparison) -> [String; 7] {
-    let verdict = |ok| if ok { "ok" } else { "miss" };
-    let (cpu, rate, above) = (c.cpu(), c.rate(), c.above_bare());
-    let star = if c.case.clock == Clock::Wall { "*" } else { "" };
-    let (most, least) = (c.case.cpu_most, c.case.rate_least);
-    let describe = |ratio: Option<Ratio>, mark: &str| {
-        ratio.map_or("-".to_owned(), |ratio| format!("{ratio}{mark}"))
-    };
-    let at_most = |ratio: Option<Ratio>, most: f64| {
-        ratio.map_or("-".to_owned(), |ratio| {
-            format!("<= {most:.2} {}", verdict(ratio.median <= most))
+fn ratio_row(c: &Comparison) -> Vec<String> {
+    let by_wall = if c.case.clock == Clock::Wall { "*" } else { "" };
+    let cells = targets(c).into_iter().zip(["", by_wall, ""]).flat_map(|(target, mark)| {
+        target.map_or(["-", "-"].map(str::to_owned), |Target { ratio, sign, bound, is_met }| {
+            let verdict = if is_met { "ok" } else { "miss" };
+            [format!("{ratio}{mark}"), format!("{sign} {bound:.2} {verdict}")]
         })
+    });
+    std::iter::once(c.case.title.to_owned()).chain(cells).collect()
+}
+
+/// A ratio and what it is to be.
+struct Target {
+    ratio: Ratio,
+    sign: &'static str,
+    bound: f64,
+    is_met: bool,
+}
+
+/// The targets of client CPU, throughput, and client CPU beside the bare loop, where there is another client.
+fn targets(c: &Comparison) -> [Option<Target>; 3] {
+    let at_most = |ratio: Option<Ratio>, bound: f64| {
+        ratio.map(|ratio| Target { ratio, sign: "<=", bound, is_met: ratio.median <= bound })
     };
-    [
-        c.case.title.to_owned(),
-        describe(cpu, ""),
-        at_most(cpu, most),
-        describe(rate, star),
-        rate.map_or("-".to_owned(), |rate| {
-            format!(">= {least:.2} {}", verdict(rate.median >= least))
-        }),
-        describe(above, ""),
-        at_most(above, c.case.above_base_most),
-    ]
+    let bound = c.case.rate_least;
+    let rate = c.rate().map(|ratio| {
+        let is_met = ratio.median >= bound;
+        Target { ratio, sign: ">=", bound, is_met }
+    });
+    [at_most(c.cpu(), c.case.cpu_most), rate, at_most(c.above_bare(), c.case.above_base_most)]
 }
 
-fn reached(c: &Comparison) -> bool {
-    c.cpu().is_none_or(|cpu| cpu.median <= c.case.cpu_most)
-        && c.rate().is_none_or(|rate| rate.median >= c.case.rate_least)
-        && c.above_bare().is_none_or(|above| above.median <= c.case.above_base_most)
-}
-
-const FIGURE_HEAD: [&str; 7] = [
-    "case",
-    "-n",
-    "client µs/request",
-    "requests/s, own",
-    "requests/s, wall",
-    "server busy %",
-    "client MB",
+/// Figures of a run: the heading, the value and its digits.
+const FIGURES: [(&str, fn(&Figures) -> f64, usize); 5] = [
+    ("client µs/request", |figures| figures.cpu_us, 2),
+    ("requests/s, own", |figures| figures.rate, 0),
+    ("requests/s, wall", |figures| figures.wall_rate, 0),
+    ("server busy %", |figures| figures.server_busy * 100.0, 0),
+    ("client MB", |figures| figures.memory_mb, 0),
 ];
 
-fn figure_row(c: &Comparison) -> [String; 7] {
-    let all = |(ours, theirs, bare): (f64, Option<f64>, Option<f64>), digits: usize| {
+fn figure_row(c: &Comparison) -> Vec<String> {
+    let cells = FIGURES.iter().map(|(_, figure, digits)| {
+        let (ours, theirs, bare) = c.medians(figure);
         let theirs = theirs.map_or("-".to_owned(), |theirs| format!("{theirs:.digits$}"));
         let bare = bare.map_or(String::new(), |bare| format!(" {bare:.digits$}"));
         format!("{ours:.digits$} {theirs}{bare}")
-    };
-    [
-        c.case.title.to_owned(),
-        c.requests.to_string(),
-        all(c.medians(|f| f.cpu_us), 2),
-        all(c.medians(|f| f.rate), 0),
-        all(c.medians(|f| f.wall_rate), 0),
-        all(c.medians(|f| f.server_busy * 100.0), 0),
-        all(c.medians(|f| f.memory_mb), 0),
-    ]
+    });
+    [c.case.title.to_owned(), c.requests.to_string()].into_iter().chain(cells).collect()
 }
 
 /// A table whose columns are as wide as their widest cell: the first to the left, the rest to
 /// the right.
-fn aligned<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.fold(head[column].chars().count(), usize::max)
-    };
-    let widths: [usize; N] = std::array::from_fn(width);
+fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let head = head.iter().map(|&name| name.to_owned()).collect();
+    let mut rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let columns = 0..rows[0].len();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.map(width).collect();
+    let rules = widths.iter().enumerate().map(|(column, width)| match column {
+        0 => "-".repeat(*width),
+        _ => "-".repeat(width - 1) + ":",
+    });
+    rows.insert(1, rules.collect());
     let mut out = String::new();
-    let mut line = |cells: [&str; N]| {
-        for (column, (cell, width)) in cells.into_iter().zip(widths).enumerate() {
+    for row in rows {
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let _ = if column == 0 {
                 write!(out, "| {cell:<width$} ")
             } else {
@@ -111,15 +111,6 @@ fn aligned<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
             };
         }
         out += "|\n";
-    };
-    line(*head);
-    let rules: [String; N] = std::array::from_fn(|column| match column {
-        0 => "-".repeat(widths[0]),
-        _ => "-".repeat(widths[column] - 1) + ":",
-    });
-    line(std::array::from_fn(|column| rules[column].as_str()));
-    for row in rows {
-        line(std::array::from_fn(|column| row[column].as_str()));
     }
     out
 }

@@ -164,72 +164,57 @@ impl Tool {
     }
 }
 
-fn option_args(case: &Case, own: &[&str], server: &Server, requests: u64) -> Vec<String> {
-    let mut args = address_args(server);
-    args.extend(["-q", "-n", &requests.to_string()].map(str::to_owned));
-    args.extend(["-c", &case.connections.to_string()].map(str::to_owned));
-    args.extend(["-P", &case.pipeline.to_string()].map(str::to_owned));
+fn option_args(case: &Case, own: &str, server: &Server, requests: u64) -> Vec<String> {
+    let Case { connections, pipeline, .. } = case;
+    let mut args = match server.address() {
+        host::Address::Tcp(tcp) => words(&format!("-h {} -p {}", tcp.ip(), tcp.port())),
+        host::Address::Unix(path) => vec!["-s".to_owned(), path.display().to_string()],
+    };
+    args.extend(words(&format!("-q -n {requests} -c {connections} -P {pipeline}")));
     // The shares of a mix write the same keys in every round, and so does the mix.
     args.extend(matches!(case.base, Base::Fixed(_)).then(|| "--seed=7".to_owned()));
-    args.extend(own.iter().map(|&arg| arg.to_owned()));
+    args.extend(words(own));
     args
 }
 
 fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
     let Base::Bare(bare) = case.base else { return Vec::new() };
-    let BareLoop { words, value_bytes, range, reply_bytes } = bare;
-    let numbers =
-        [requests, case.connections.into(), case.pipeline.into(), reply_bytes as u64, range.into()];
+    let Case { connections, pipeline, .. } = case;
+    let BareLoop { words: sent, value_bytes, range, reply_bytes } = bare;
     let mut args = vec![server.address().to_string()];
-    args.extend(numbers.map(|number| number.to_string()));
-    args.extend(words.iter().map(|&word| word.to_owned()));
+    args.extend(words(&format!("{requests} {connections} {pipeline} {reply_bytes} {range}")));
+    args.extend(sent.iter().map(|&word| word.to_owned()));
     args.extend((value_bytes > 0).then(|| format!("--bytes={value_bytes}")));
     args
 }
 
-/// Arguments of memtier_benchmark: one thread, and keys of the form and range that the case stores, 100000 to 199999 of
+/// Words of memtier_benchmark for memcached, with keys of the form and range that the case stores, 100000 to 199999 of
 /// its twelve digits.
+const MEMCACHED: &str = "--protocol=memcache_text --data-size=100 --key-prefix=key:000000 \
+    --key-minimum=100000 --key-maximum=199999 --key-pattern=R:R";
+
+/// Arguments of memtier_benchmark, with one thread.
 fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<String> {
-    let mut args: Vec<String> = match address {
-        host::Address::Tcp(tcp) => {
-            vec![format!("--server={}", tcp.ip()), format!("--port={}", tcp.port())]
-        }
+    let Case { connections, pipeline, .. } = case;
+    let mut args = match address {
+        host::Address::Tcp(tcp) => words(&format!("--server={} --port={}", tcp.ip(), tcp.port())),
         host::Address::Unix(path) => vec![format!("--unix-socket={}", path.display())],
     };
-    let each = requests.div_ceil(u64::from(case.connections));
-    args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
-    let own = match case.of {
-        CaseServer::Redis | CaseServer::Alone => &[][..],
-        CaseServer::RedisMix(own) | CaseServer::Memtier(own) => own,
-        CaseServer::Memcached(own) => {
-            args.extend(
-                [
-                    "--protocol=memcache_text",
-                    "--data-size=100",
-                    "--key-prefix=key:000000",
-                    "--key-minimum=100000",
-                    "--key-maximum=199999",
-                    "--key-pattern=R:R",
-                ]
-                .map(str::to_owned),
-            );
-            own
-        }
+    let (of_server, own) = match case.of {
+        CaseServer::Redis | CaseServer::Alone => ("", ""),
+        CaseServer::RedisMix(own) | CaseServer::Memtier(own) => ("", own),
+        CaseServer::Memcached(own) => (MEMCACHED, own),
     };
-    args.push(format!("--clients={}", case.connections));
-    args.push(format!("--requests={each}"));
-    args.push(format!("--pipeline={}", case.pipeline));
-    args.extend(own.iter().map(|&arg| arg.to_owned()));
+    let each = requests.div_ceil(u64::from(*connections));
+    args.extend(words(&format!(
+        "--threads=1 --hide-histogram {of_server} --clients={connections} --requests={each} --pipeline={pipeline} {own}"
+    )));
     args
 }
 
-fn address_args(server: &Server) -> Vec<String> {
-    match server.address() {
-        host::Address::Tcp(tcp) => {
-            ["-h", &tcp.ip().to_string(), "-p", &tcp.port().to_string()].map(str::to_owned).to_vec()
-        }
-        host::Address::Unix(path) => vec!["-s".to_owned(), path.display().to_string()],
-    }
+/// The words of a line, with spaces between them.
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
 }
 
 fn text_of(file: &mut File) -> io::Result<String> {

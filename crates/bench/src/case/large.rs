@@ -1,6 +1,6 @@
 //! Cases of large values, received and sent.
 
-use super::{BARE_SET, BASE, BareLoop, Base, Case, Data};
+use super::{BARE_SET, BASE, BareLoop, Base, Case, Data, bare_read};
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
@@ -14,13 +14,8 @@ const fn get(name: &'static str, title: &'static str, value_bytes: usize) -> Cas
     Case {
         name,
         title,
-        args: &["get", "large"],
-        base: Base::Bare(BareLoop {
-            words: &["GET", "large"],
-            value_bytes: 0,
-            range: 0,
-            reply_bytes: reply_bytes(value_bytes),
-        }),
+        args: "get large",
+        base: bare_read(&["GET", "large"], 0, reply_bytes(value_bytes)),
         data: Data::Value(value_bytes),
         cpu_most: 0.50,
         rate_least: 1.0,
@@ -37,7 +32,7 @@ pub(super) const CASES: &[Case] = &[
         title: "SET of 1 MiB",
         requests: 4_000,
         connections: 10,
-        args: &["-d", "1048576", "-t", "set"],
+        args: "-d 1048576 -t set",
         base: Base::Bare(BareLoop { value_bytes: MIB, ..BARE_SET }),
         cpu_most: 0.95,
         rate_least: 1.0,
