@@ -69,8 +69,10 @@ fn targets(c: &Comparison) -> [Option<Target>; 3] {
     [at_most(c.cpu(), c.case.cpu_most), rate, at_most(c.above_bare(), c.case.above_base_most)]
 }
 
-/// Figures of a run: the heading, the value and its digits.
-const FIGURES: [(&str, fn(&Figures) -> f64, usize); 5] = [
+/// A heading, the figure of a run below it, and its digits.
+type Column = (&'static str, fn(&Figures) -> f64, usize);
+
+const FIGURES: [Column; 5] = [
     ("client µs/request", |figures| figures.cpu_us, 2),
     ("requests/s, own", |figures| figures.rate, 0),
     ("requests/s, wall", |figures| figures.wall_rate, 0),

@@ -3,24 +3,8 @@
 use crate::source::without_tests;
 
 /// First words of a doc comment that does not say what the item is.
-const OPENERS: [&str; 16] = [
-    "What ",
-    "Whether ",
-    "How ",
-    "Where ",
-    "When ",
-    "Which ",
-    "Why ",
-    "Who ",
-    "Of ",
-    "In which ",
-    "That ",
-    "Those ",
-    "It ",
-    "Its ",
-    "One ",
-    "The same ",
-];
+const OPENERS: &str =
+    "What,Whether,How,Where,When,Which,Why,Who,Of,In which,That,Those,It,Its,One,The same";
 
 /// Counts of one crate, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,7 +31,8 @@ impl Idiom {
             let begins = at == 0 || !starts_with(lines[at - 1], "///");
             if let Some(comment) = line.trim_start().strip_prefix("/// ").filter(|_| begins) {
                 counts.comments += 1;
-                counts.openers += usize::from(OPENERS.iter().any(|o| comment.starts_with(o)));
+                let opens = |o| comment.strip_prefix(o).is_some_and(|rest| rest.starts_with(' '));
+                counts.openers += usize::from(OPENERS.split(',').any(opens));
             }
             counts.bool_matches += usize::from(starts_with(line, "true => "));
         }

@@ -1,11 +1,11 @@
 //! Tables, sentences and pages of a history and of a judgement.
 
-use measure::statistics::LevelStep;
+use measure::statistics::{Interval, LevelStep};
 use report::compare::{self, GateState};
 use report::page::{
-    Axis, Block, Chart, DataPoint, Guide, Page, Section, Table, Tone, Unit, Verdict,
+    Axis, Block, Chart, Column, DataPoint, Guide, Page, Section, Table, Tone, Unit, Verdict,
 };
-use report::{Direction, KEPT, Metric};
+use report::{KEPT, Metric};
 
 use crate::history::{
     Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate,
@@ -16,32 +16,35 @@ const ROWS_MAX: usize = 100;
 
 /// Tabulates the newest run of each series, and the last step.
 pub fn table(all: &[Series], disturbed: bool) -> Table {
-    let columns = ["test", "runs", "newest", "server", "requests/s", "p99 (ms)", "last step"];
-    let mut table = Table::new(columns);
-    // Profiles have one figure, and what has not is no profile.
-    let has_profiles = all.iter().any(|of| of.newest().figure(Metric::Instructions).is_some());
-    if has_profiles {
-        table.columns.insert(columns.len() - 1, Metric::Instructions.label().to_owned());
-    }
-    for series in all {
-        let newest = series.newest();
-        let cell = |metric| figure_cell(newest, metric);
-        let step = last_step(series, disturbed).map_or("–".to_owned(), |(metric, step)| {
-            let date = series.entries[step.at].date();
+    let last = |of: &&Series| {
+        last_step(of, disturbed).map_or("–".to_owned(), |(metric, step)| {
+            let date = of.entries[step.at].date();
             format!("{} {} on {}", compare::called(metric), percent(step.ratio.ratio), day(&date))
-        });
-        let cells = [
-            series.name.clone(),
-            series.entries.len().to_string(),
-            newest.date(),
-            newest.server.clone(),
-            cell(Metric::Throughput),
-            cell(Metric::P99),
-        ];
-        let instructions = has_profiles.then(|| cell(Metric::Instructions));
-        table.row(cells.into_iter().chain(instructions).chain([step]));
+        })
+    };
+    let mut columns: Vec<Column<'_, &Series>> = vec![
+        ("test", &|of| of.name.clone()),
+        ("runs", &|of| of.entries.len().to_string()),
+        ("newest", &|of| of.newest().date()),
+        ("server", &|of| of.newest().server.clone()),
+        ("requests/s", &|of| figure_cell(of.newest(), Metric::Throughput)),
+        ("p99 (ms)", &|of| figure_cell(of.newest(), Metric::P99)),
+    ];
+    // Profiles have one figure, and what has not is no profile.
+    if all.iter().any(|of| of.newest().figure(Metric::Instructions).is_some()) {
+        let label = Metric::Instructions.label();
+        columns.push((label, &|of| figure_cell(of.newest(), Metric::Instructions)));
     }
-    table
+    columns.push(("last step", &last));
+    Table::of(&columns, all)
+}
+
+fn written_range(of: Interval, written: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", written(of.low), written(of.high))
+}
+
+fn range_cell(of: Option<Interval>, written: impl Fn(f64) -> String) -> String {
+    of.map_or("–".to_owned(), |of| written_range(of, written))
 }
 
 /// The date without the time of day.
@@ -90,25 +93,19 @@ fn section(series: &Series, disturbed: bool) -> Section {
     let charts = [Metric::Throughput, Metric::P99, Metric::ServerCpu, Metric::Instructions];
     let mut blocks: Vec<Block> =
         charts.into_iter().filter_map(|m| chart(series, m, disturbed)).map(Block::Chart).collect();
-    let mut steps = Table::new(["figure", "since", "change", "95 % interval", "what else changed"]);
-    for metric in KEPT {
-        for step in series.steps(metric, disturbed) {
-            let interval = step.ratio.interval;
-            steps.row([
-                compare::called(metric).to_owned(),
-                since(series, &step),
-                percent(step.ratio.ratio),
-                interval.map_or("–".to_owned(), |of| {
-                    format!("{} to {}", percent(of.low), percent(of.high))
-                }),
-                series.changes(step.at).join("; "),
-            ]);
-        }
-    }
-    if !steps.rows.is_empty() {
-        steps.caption = "Steps".to_owned();
-        blocks.push(Block::Table(steps));
-    }
+    let steps = KEPT.into_iter().flat_map(|metric| {
+        let steps = series.steps(metric, disturbed).into_iter();
+        steps.map(move |step| (metric, step))
+    });
+    let columns: [Column<'_, (Metric, LevelStep)>; 5] = [
+        ("figure", &|(metric, _)| compare::called(*metric).to_owned()),
+        ("since", &|(_, step)| since(series, step)),
+        ("change", &|(_, step)| percent(step.ratio.ratio)),
+        ("95 % interval", &|(_, step)| range_cell(step.ratio.interval, percent)),
+        ("what else changed", &|(_, step)| series.changes(step.at).join("; ")),
+    ];
+    let steps = Table::of(&columns, steps).filled();
+    blocks.extend(steps.map(|steps| Block::Table(Table { caption: "Steps".to_owned(), ..steps })));
     blocks.push(Block::Table(listing(series, disturbed)));
     Section::new(series.name.clone(), blocks)
 }
@@ -116,53 +113,46 @@ fn section(series: &Series, disturbed: bool) -> Section {
 /// The run of a step, and the range in which it may lie instead.
 fn since(series: &Series, step: &LevelStep) -> String {
     let entry = &series.entries[step.at];
-    let (from, to) = step.range;
-    let at = |at: usize| series.entries.get(at).unwrap_or(entry).date();
-    let range =
-        if from == to { String::new() } else { format!("; between {} and {}", at(from), at(to)) };
+    let range = between(series, step.at, step.range);
+    let range = range.map_or(String::new(), |range| format!("; {range}"));
     format!("{} ({}{range})", entry.date(), entry.file)
+}
+
+/// The range in which a step may lie instead; `None` if it is one run.
+fn between(series: &Series, at: usize, range: (usize, usize)) -> Option<String> {
+    let (from, to) = range;
+    let date = |other: usize| series.entries.get(other).unwrap_or(&series.entries[at]).date();
+    (from != to).then(|| format!("between {} and {}", date(from), date(to)))
 }
 
 /// The runs of a series, the newest first.
 fn listing(series: &Series, disturbed: bool) -> Table {
-    let mut table = Table::new([
-        "run",
-        "file",
-        "server",
-        "keystorm",
-        "requests/s",
-        "± %",
-        "p50 (ms)",
-        "p99 (ms)",
-        "limited by",
-        "changed",
-    ]);
-    for (at, entry) in series.entries.iter().enumerate().rev().take(ROWS_MAX) {
-        let half = entry.figure(Metric::Throughput).and_then(|figure| {
-            let (low, high) = figure.interval?;
-            Some(format!("{:.1}", (high - low) / 2.0 / figure.mean * 100.0))
-        });
-        let note = match (&entry.disturbed, entry.complete) {
-            (_, false) => format!("{} (incomplete)", entry.limited_by),
-            (Some(why), true) => format!("{} ({why})", entry.limited_by),
-            (None, true) => entry.limited_by.clone(),
-        };
-        if !entry.complete || (entry.disturbed.is_some() && !disturbed) {
-            table.faint.push(table.rows.len());
-        }
-        table.row([
-            entry.date(),
-            entry.file.clone(),
-            entry.server.clone(),
-            entry.client.clone(),
-            figure_cell(entry, Metric::Throughput),
-            half.unwrap_or("–".to_owned()),
-            figure_cell(entry, Metric::P50),
-            figure_cell(entry, Metric::P99),
-            note,
-            series.changes(at).join("; "),
-        ]);
-    }
+    let half = |entry: &Entry| {
+        let figure = entry.figure(Metric::Throughput)?;
+        let (low, high) = figure.interval?;
+        Some(format!("{:.1}", (high - low) / 2.0 / figure.mean * 100.0))
+    };
+    let limited_by = |entry: &Entry| match (&entry.disturbed, entry.complete) {
+        (_, false) => format!("{} (incomplete)", entry.limited_by),
+        (Some(why), true) => format!("{} ({why})", entry.limited_by),
+        (None, true) => entry.limited_by.clone(),
+    };
+    let columns: [Column<'_, (usize, &Entry)>; 10] = [
+        ("run", &|(_, entry)| entry.date()),
+        ("file", &|(_, entry)| entry.file.clone()),
+        ("server", &|(_, entry)| entry.server.clone()),
+        ("keystorm", &|(_, entry)| entry.client.clone()),
+        ("requests/s", &|(_, entry)| figure_cell(entry, Metric::Throughput)),
+        ("± %", &|(_, entry)| half(entry).unwrap_or("–".to_owned())),
+        ("p50 (ms)", &|(_, entry)| figure_cell(entry, Metric::P50)),
+        ("p99 (ms)", &|(_, entry)| figure_cell(entry, Metric::P99)),
+        ("limited by", &|(_, entry)| limited_by(entry)),
+        ("changed", &|(at, _)| series.changes(*at).join("; ")),
+    ];
+    let newest = series.entries.iter().enumerate().rev().take(ROWS_MAX);
+    let mut table = Table::of(&columns, newest.clone());
+    let faint = (0..).zip(newest).filter(|(_, (_, entry))| !entry.counts(disturbed));
+    table.faint = faint.map(|(row, _)| row).collect();
     if series.entries.len() > ROWS_MAX {
         table.caption = format!("The latest {ROWS_MAX} of {} runs", series.entries.len());
     }
@@ -171,11 +161,11 @@ fn listing(series: &Series, disturbed: bool) -> Table {
 
 /// The chart of a figure over time, with its intervals and steps; `None` if no run has the figure.
 fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
-    let (unit, scale) = match metric.better() {
-        Direction::Higher => (Unit::PerSecond, 1.0),
-        Direction::Lower if metric == Metric::Instructions => (Unit::Count, 1.0),
-        Direction::Lower if metric == Metric::P99 => (Unit::Nanoseconds, 1e6),
-        Direction::Lower => (Unit::Nanoseconds, 1e3),
+    let (title, unit, scale) = match metric {
+        Metric::Throughput => ("Throughput", Unit::PerSecond, 1.0),
+        Metric::P99 => ("99th percentile of response time", Unit::Nanoseconds, 1e6),
+        Metric::Instructions => ("Instructions per request", Unit::Count, 1.0),
+        _ => ("Server CPU per request", Unit::Nanoseconds, 1e3),
     };
     let days = |entry: &Entry| entry.started_ms as f64 / 86_400_000.0;
     let counts = series.values(metric, disturbed).0;
@@ -196,12 +186,6 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     if counted.is_empty() && others.is_empty() {
         return None;
     }
-    let title = match metric {
-        Metric::Throughput => "Throughput",
-        Metric::P99 => "99th percentile of response time",
-        Metric::Instructions => "Instructions per request",
-        _ => "Server CPU per request",
-    };
     let mut chart = Chart::lines(
         format!("{title} by run"),
         Axis::linear("date", Unit::Date),
@@ -221,27 +205,19 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
 
 /// Tabulates the newest value, the expectation and the finding of each series and figure.
 pub fn judgement_table(all: &[Judgement]) -> Table {
-    let mut table =
-        Table::new(["test", "runs", "figure", "newest", "expected", "visible", "finding"]);
-    for judgement in all {
-        for figure in &judgement.figures {
-            let written = |value: f64| figure.metric.written(value);
-            let expected = figure.expected.map_or("–".to_owned(), |of| {
-                format!("{} to {}", written(of.low), written(of.high))
-            });
+    let columns: [Column<'_, (&Judgement, &FigureJudgement)>; 7] = [
+        ("test", &|(of, _)| of.name.clone()),
+        ("runs", &|(of, _)| of.counted.to_string()),
+        ("figure", &|(_, figure)| compare::called(figure.metric).to_owned()),
+        ("newest", &|(_, figure)| figure.metric.written(figure.newest)),
+        ("expected", &|(_, of)| range_cell(of.expected, |value| of.metric.written(value))),
+        ("visible", &|(_, figure)| {
             let visible = figure.smallest_visible.map(|seen| format!("{:.1} %", seen * 100.0));
-            table.row([
-                judgement.name.clone(),
-                judgement.counted.to_string(),
-                compare::called(figure.metric).to_owned(),
-                written(figure.newest),
-                expected,
-                visible.unwrap_or("–".to_owned()),
-                describe_finding(figure, &judgement.series),
-            ]);
-        }
-    }
-    table
+            visible.unwrap_or("–".to_owned())
+        }),
+        ("finding", &|(of, figure)| describe_finding(figure, &of.series)),
+    ];
+    Table::of(&columns, all.iter().flat_map(|of| of.figures.iter().map(move |figure| (of, figure))))
 }
 
 fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
@@ -314,7 +290,7 @@ fn reason(
     Some(match figure.finding {
         Finding::LevelStep { at, range, ratio, runs, extent } if worse => {
             let interval = ratio.interval.map_or(String::new(), |of| {
-                format!(", 95 % interval {} to {}", percent(of.low), percent(of.high))
+                format!(", 95 % interval {}", written_range(of, percent))
             });
             let changes = series.changes(at);
             let changes = if changes.is_empty() {
@@ -323,14 +299,8 @@ fn reason(
                 format!("; {}", changes.join("; "))
             };
             let entry = &series.entries[at];
-            let range = match range {
-                (from, to) if from == to => String::new(),
-                (from, to) => format!(
-                    ", or another run between {} and {}",
-                    series.entries[from].date(),
-                    series.entries[to].date()
-                ),
-            };
+            let range = between(series, at, range);
+            let range = range.map_or(String::new(), |range| format!(", or another run {range}"));
             let (head, allowed) = match extent {
                 Extent::Beyond => ("Gate failed", ""),
                 Extent::Unsure => ("Gate undecided", ", which is not surely more than allowed"),
@@ -367,9 +337,9 @@ fn reason(
 fn off(figure: &FigureJudgement, name: &str, series: &Series) -> String {
     let Finding::Off { ratio, runs, extent, noise } = figure.finding else { return String::new() };
     let written = |value: f64| figure.metric.written(value);
-    let expected = figure.expected.map_or(String::new(), |of| {
-        format!(", where {} to {} was expected", written(of.low), written(of.high))
-    });
+    let expected = figure
+        .expected
+        .map_or(String::new(), |of| format!(", where {} was expected", written_range(of, written)));
     let newest = if runs == 1 { "in the newest run" } else { "in the newest two runs" };
     let (head, rest) = match (extent, noise) {
         (Extent::Beyond, _) => (

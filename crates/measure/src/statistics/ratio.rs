@@ -24,35 +24,6 @@ pub struct Ratio {
     pub ratio: f64,
     /// Range that holds the true ratio 95 times in 100.
     pub interval: Option<Interval>,
-    mean: Option<MeanEvidence>,
-}
-
-impl Ratio {
-    /// Compares as [`RatioEstimate::unpaired`] does, without keeping all of the evidence.
-    pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
-        let RatioEstimate { ratio, interval, evidence } =
-            RatioEstimate::unpaired(a, b, resolution)?;
-        Some(Self { ratio, interval, mean: evidence.map(|evidence| evidence.mean) })
-    }
-
-    /// Computes the probability as [`RatioEstimate::p_above`] does.
-    pub fn p_above(&self, bound: f64) -> Option<f64> {
-        self.mean?.p_beyond(bound.ln(), Tail::Above)
-    }
-
-    /// Computes the probability as [`RatioEstimate::p_below`] does.
-    pub fn p_below(&self, bound: f64) -> Option<f64> {
-        self.mean?.p_beyond(bound.ln(), Tail::Below)
-    }
-
-    /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
-    pub fn half_width(&self) -> Option<f64> {
-        self.interval.map(half_width)
-    }
-}
-
-fn half_width(interval: Interval) -> f64 {
-    (interval.high / interval.low).sqrt() - 1.0
 }
 
 /// Ratio of a figure of B to that of A, with the evidence for the probability of any bound.
@@ -348,7 +319,7 @@ impl RatioEstimate {
 
     /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
     pub fn half_width(&self) -> Option<f64> {
-        self.interval.map(half_width)
+        self.interval.map(|of| (of.high / of.low).sqrt() - 1.0)
     }
 
     /// Computes the number of blocks (or values per side) with this spread whose interval is within ±`share`.

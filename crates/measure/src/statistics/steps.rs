@@ -8,7 +8,7 @@
 //! step is then searched for others (binary segmentation: Vostrikova 1981). At last the newest values are compared with
 //! those of their level before them by [`ranks`]: they may be too few to stand out of all, and lie beyond each of them.
 
-use super::{ERROR_RATE, Noise, Ratio, SIDE_MIN, ranks};
+use super::{ERROR_RATE, Noise, Ratio, RatioEstimate, SIDE_MIN, ranks};
 
 /// Rate of false steps among all values of a series of one level. Each side of a step is another chance of an
 /// error, and all together may be wrong at most one time in twenty.
@@ -51,9 +51,10 @@ pub fn steps(values: &[f64], series: usize) -> Vec<LevelStep> {
     let ends: Vec<usize> = ends.collect();
     let mut from = 0;
     let steps = found.into_iter().zip(ends).filter_map(|((at, range, p), to)| {
-        let ratio = Ratio::unpaired(&values[from..at], &values[at..to], 0.0)?;
+        let RatioEstimate { ratio, interval, .. } =
+            RatioEstimate::unpaired(&values[from..at], &values[at..to], 0.0)?;
         from = at;
-        Some(LevelStep { at, range, ratio, p })
+        Some(LevelStep { at, range, ratio: Ratio { ratio, interval }, p })
     });
     steps.collect()
 }

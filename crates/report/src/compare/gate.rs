@@ -6,30 +6,26 @@ use serde::Serialize;
 
 use super::headline::{HELP, watched};
 use super::rows::called;
-use super::{Comparison, RatioRow, RefusalKind, TestComparison};
+use super::{Comparison, OperationComparison, RatioRow, RefusalKind, TestComparison};
 use crate::document::{Tone, Verdict};
 use crate::groups::unique;
 use crate::{Metric, listed};
 
-/// A figure in which a server is, or may be, worse than allowed.
+/// A watched figure of a server and of the first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Regression {
-    /// The test, by its whole name.
+pub struct WatchedFigure {
+    /// The test, by its whole name, or the command of a source.
     pub test: String,
     /// Names of the first server and of the other.
     pub names: [String; 2],
-    /// The figure.
-    pub metric: Metric,
-    /// Ratio of the other server's value to the first's.
-    pub ratio: f64,
-    /// The interval of the ratio in words.
-    pub interval: String,
-    /// Set if that interval, by itself, is beyond the allowed range.
-    pub is_beyond: bool,
-    /// Number of blocks, or runs a side, that would detect a change as large as allowed.
-    pub blocks_for_it: Option<usize>,
-    /// Smallest change that the present ones could detect, as a share.
-    pub smallest_visible: Option<f64>,
+    /// The comparison of the figure.
+    pub row: RatioRow,
+}
+
+impl WatchedFigure {
+    fn describe(&self) -> String {
+        format!("{} of {}", called(self.row.metric), self.test)
+    }
 }
 
 /// Result of a gate.
@@ -62,11 +58,11 @@ pub struct Gate {
     /// Result of the gate.
     pub state: GateState,
     /// Surely worse than allowed: the chance that any of these is wrong is 5 % in all.
-    pub found: Vec<Regression>,
+    pub found: Vec<WatchedFigure>,
     /// Perhaps worse: the intervals do not exclude it.
-    pub possible: Vec<Regression>,
+    pub possible: Vec<WatchedFigure>,
     /// Without an interval, so that there is no conclusion.
-    pub unknown: Vec<Regression>,
+    pub unknown: Vec<WatchedFigure>,
     /// Unmeasured figures, each with its test.
     pub missing: Vec<(String, Metric)>,
     /// Number of figures judged, each with a chance to be wrong.
@@ -87,7 +83,7 @@ impl Comparison {
         for watched in rows {
             match watched.row.p_worse(percent) {
                 Some(p) => judged.push((watched, p)),
-                None => unknown.push(watched.regression(percent)),
+                None => unknown.push(watched),
             }
         }
         // Many figures, and many looks, are many chances to be wrong.
@@ -95,9 +91,9 @@ impl Comparison {
         let figures = judged.len();
         for ((watched, _), small) in judged.into_iter().zip(small) {
             if small {
-                found.push(watched.regression(percent));
+                found.push(watched);
             } else if watched.row.may_be_worse(percent) {
-                possible.push(watched.regression(percent));
+                possible.push(watched);
             }
         }
         let names = self.names();
@@ -119,23 +115,25 @@ impl Comparison {
     }
 
     /// The watched figures of all tests, and the unmeasured ones, each with its test.
-    fn watched_rows(&self) -> (Vec<WatchedRow<'_>>, Vec<(String, Metric)>) {
+    fn watched_rows(&self) -> (Vec<WatchedFigure>, Vec<(String, Metric)>) {
         let (mut rows, mut missing) = (Vec::new(), Vec::new());
         for test in &self.tests {
             let judged = test.pairs.iter().filter(|pair| pair.refused.is_none());
             for (pair, metric) in
                 judged.flat_map(|pair| self.watched.iter().map(move |m| (pair, *m)))
             {
-                let names = &pair.setup.names;
-                if pair.setup.by_command {
-                    let of_commands = of_commands(pair, metric);
-                    rows.extend(of_commands.map(|(test, row)| WatchedRow { test, names, row }));
-                    continue;
-                }
-                let test = self.name_of(test);
-                match watched(pair, metric) {
-                    Some(row) => rows.push(WatchedRow { test, names, row }),
-                    None => missing.push((test, metric)),
+                let figures = if pair.setup.by_command {
+                    of_commands(pair, metric)
+                } else {
+                    vec![(self.name_of(test), watched(pair, metric))]
+                };
+                for (test, row) in figures {
+                    match row.cloned() {
+                        Some(row) => {
+                            rows.push(WatchedFigure { test, names: pair.setup.names.clone(), row });
+                        }
+                        None => missing.push((test, metric)),
+                    }
                 }
             }
         }
@@ -143,35 +141,12 @@ impl Comparison {
     }
 }
 
-/// A watched figure of a test and a server.
-struct WatchedRow<'c> {
-    test: String,
-    names: &'c [String; 2],
-    row: &'c RatioRow,
-}
-
-impl WatchedRow<'_> {
-    fn regression(&self, percent: f64) -> Regression {
-        let row = self.row;
-        Regression {
-            test: self.test.clone(),
-            names: self.names.clone(),
-            metric: row.metric,
-            ratio: row.ratio.ratio,
-            interval: row.describe_interval(),
-            is_beyond: row.is_worse(percent),
-            blocks_for_it: row.ratio.count_for(percent / 100.0),
-            smallest_visible: row.ratio.smallest_visible(),
-        }
-    }
-}
-
 /// A figure of each command of recorded traffic that is frequent enough, or rare but slow.
-fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &RatioRow)> {
-    let row = move |of: &'_ super::OperationComparison| {
-        of.rows.iter().position(|row| row.metric == metric)
-    };
-    test.operations.iter().filter_map(move |of| Some((of.name.clone(), &of.rows[row(of)?])))
+fn of_commands(test: &TestComparison, metric: Metric) -> Vec<(String, Option<&RatioRow>)> {
+    let row = |of: &'_ OperationComparison| of.rows.iter().position(|row| row.metric == metric);
+    let rows =
+        test.operations.iter().filter_map(|of| Some((of.name.clone(), Some(&of.rows[row(of)?]))));
+    rows.collect()
 }
 
 /// Most open questions listed; the others are counted.
@@ -237,18 +212,15 @@ fn figures(watched: &[Metric]) -> String {
     listed(&names, " or ")
 }
 
-fn figure_of(regression: &Regression) -> String {
-    format!("{} of {}", called(regression.metric), regression.test)
-}
-
 /// Returns the reasons why a gate fails, a part of a sentence each.
 fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
-    let found = gate.found.iter().map(|regression| {
-        let Regression { names: [first, second], ratio, interval, .. } = regression;
+    let found = gate.found.iter().map(|found| {
+        let WatchedFigure { names: [first, second], row, .. } = found;
         format!(
-            "{second} is worse than {first} by more than {percent} % in {} (ratio {ratio:.3}, 95 % \
-             interval {interval})",
-            figure_of(regression)
+            "{second} is worse than {first} by more than {percent} % in {} (ratio {:.3}, 95 % interval {})",
+            found.describe(),
+            row.ratio.ratio,
+            row.describe_interval()
         )
     });
     let replayed = comparison.replayed.iter();
@@ -258,10 +230,10 @@ fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
 
 /// Returns the reasons why a gate neither fails nor passes, a part of a sentence each.
 fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
-    let possible = gate.possible.iter().map(|regression| {
-        let [first, second] = &regression.names;
-        let (figure, interval) = (figure_of(regression), &regression.interval);
-        if regression.is_beyond {
+    let possible = gate.possible.iter().map(|possible| {
+        let WatchedFigure { names: [first, second], row, .. } = possible;
+        let (figure, interval) = (possible.describe(), row.describe_interval());
+        if row.is_worse(percent) {
             // The table calls it worse; the gate allows for all figures together.
             return format!(
                 "{second} looks worse than {first} by more than {percent} % in {figure} (95 % interval of \
@@ -270,7 +242,7 @@ fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<Str
                 gate.judged * comparison.looks as usize
             );
         }
-        let advice = match regression.blocks_for_it {
+        let advice = match row.ratio.count_for(percent / 100.0) {
             Some(blocks) => format!("to see {percent} % use --repeat {blocks}"),
             None => HELP.to_owned(),
         };
@@ -279,9 +251,8 @@ fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<Str
              in {figure} (95 % interval of the ratio {interval}); {advice}"
         )
     });
-    let unknown = gate.unknown.iter().map(|regression| {
-        let figure = figure_of(regression);
-        format!("{figure} has no interval with one run per side; use --repeat")
+    let unknown = gate.unknown.iter().map(|unknown| {
+        format!("{} has no interval with one run per side; use --repeat", unknown.describe())
     });
     let missing = gate.missing.iter().map(|(test, metric)| {
         format!(

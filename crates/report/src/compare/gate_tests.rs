@@ -17,7 +17,7 @@ fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
     let surely = gated(-12.0, 5.0).gate().unwrap();
     assert_eq!((surely.state, surely.found.len()), (GateState::Failed, 1), "{surely:?}");
     assert_eq!(
-        (surely.found[0].metric, surely.found[0].test.as_str()),
+        (surely.found[0].row.metric, surely.found[0].test.as_str()),
         (Metric::Throughput, "SET")
     );
     // Worse, but not surely by more than that.
@@ -62,13 +62,13 @@ fn a_gate_says_no_more_than_the_intervals_of_its_table() {
         let row = |metric| test.row(metric).unwrap();
         let gate = comparison(vec![test.clone()], None).gate_of(5.0);
         for found in &gate.found {
-            let row = row(found.metric);
+            let row = row(found.row.metric);
             assert!(verdict(row).starts_with("worse, "), "{seed}: {found:?}");
             assert!(row.is_worse(5.0), "{seed}: {found:?}");
             failed += 1;
         }
         for possible in &gate.possible {
-            assert_eq!(possible.is_beyond, row(possible.metric).is_worse(5.0), "{seed}");
+            assert_eq!(&possible.row, row(possible.row.metric), "{seed}");
         }
         if gate.state == GateState::Passed {
             assert!(WATCHED.iter().all(|metric| !row(*metric).may_be_worse(5.0)), "{seed}");
@@ -85,7 +85,7 @@ fn what_may_be_chance_among_many_figures_is_not_called_unknown() {
         let test = compared(Pairing::Blocks, &a, &b);
         let gated = Comparison { looks: 9, ..comparison(vec![test], Some(5.0)) };
         let gate = gated.gate().unwrap();
-        gate.possible.iter().any(|possible| possible.is_beyond).then_some(gated)
+        gate.possible.iter().any(|possible| possible.row.is_worse(5.0)).then_some(gated)
     });
     let notes = notes(&found.unwrap()).join(" ");
     assert!(notes.contains("second looks worse than first by more than 5 % in "), "{notes}");
@@ -199,7 +199,7 @@ fn the_same_server_twice_is_worse_for_recorded_traffic_one_time_in_twenty_at_mos
 fn a_recorded_command_that_takes_longer_is_found_as_just_that() {
     for seed in 0..50 {
         let found = replayed(seed, 500.0, 2_000.0).gate().unwrap().found;
-        assert!(found.iter().any(|of| of.metric == Metric::P50), "{seed}: {found:?}");
+        assert!(found.iter().any(|of| of.row.metric == Metric::P50), "{seed}: {found:?}");
         assert!(found.iter().all(|of| of.test == "HGETALL"), "{seed}: {found:?}");
     }
     // Three times as long, and nobody notices.
@@ -217,7 +217,7 @@ fn a_rare_command_is_compared_where_it_is_slow() {
     let slow = replayed_of(2, 1, 500.0, 3_000_000.0);
     let found = slow.gate().unwrap().found;
     let [found] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((found.test.as_str(), found.metric), ("HGETALL", Metric::P50));
+    assert_eq!((found.test.as_str(), found.row.metric), ("HGETALL", Metric::P50));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::csv::conclusion;
 use super::{
-    Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, RatioRow, Regression,
-    SCHEMA, Side, Subject, Table, Terms, notes, spoiled,
+    Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, RatioRow, SCHEMA, Side,
+    Subject, Table, Terms, WatchedFigure, notes, spoiled,
 };
 use crate::Metric::{ClientCpu, P50, P99, ServerCpu, Throughput};
 use crate::{Run, Summary};
@@ -55,7 +55,7 @@ fn document(comparison: &Comparison) -> Value {
 /// Returns the result of the gate; null without one.
 fn gate(comparison: &Comparison) -> Option<Value> {
     let (percent, gate) = comparison.threshold.zip(comparison.gate())?;
-    let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
+    let list = |of: &[WatchedFigure]| of.iter().map(|of| watched(of, percent)).collect::<Vec<_>>();
     let missing =
         |(test, metric): &(String, crate::Metric)| json!({ "test": test, "figure": metric.name() });
     Some(json!({
@@ -176,7 +176,7 @@ fn ratio(row: &RatioRow, shown: bool) -> Value {
         "ratio": shown.then_some(row.ratio.ratio),
         "low": interval.map(|interval| interval.low),
         "high": interval.map(|interval| interval.high),
-        "smallest_visible_percent": row.ratio.smallest_visible().map(|share| share * 100.0),
+        "smallest_visible_percent": smallest_visible_percent(row),
         "significant": shown && row.ratio.conclusion() == Conclusion::Differ,
         "conclusion": conclusion(row, shown),
         "is_better": row.b_is_better().filter(|_| shown),
@@ -255,14 +255,18 @@ fn limited(limits: &Limits) -> Value {
     json!(counts)
 }
 
-fn regression(regression: &Regression) -> Value {
-    let Regression { test, names, metric, ratio, blocks_for_it, smallest_visible, .. } = regression;
+fn watched(figure: &WatchedFigure, percent: f64) -> Value {
+    let WatchedFigure { test, names, row } = figure;
     json!({
         "test": test,
         "server": names[1],
-        "figure": metric.name(),
-        "ratio": ratio,
-        "smallest_visible_percent": smallest_visible.map(|share| share * 100.0),
-        "blocks_for_it": blocks_for_it,
+        "figure": row.metric.name(),
+        "ratio": row.ratio.ratio,
+        "smallest_visible_percent": smallest_visible_percent(row),
+        "blocks_for_it": row.ratio.count_for(percent / 100.0),
     })
+}
+
+fn smallest_visible_percent(row: &RatioRow) -> Option<f64> {
+    row.ratio.smallest_visible().map(|share| share * 100.0)
 }

@@ -48,7 +48,7 @@ pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use curve::{Knee, RateCurve};
 pub(crate) use digest::response_times;
 pub use digest::{COMPARED, RunDigest};
-pub use gate::{Gate, GateState, Regression, notes};
+pub use gate::{Gate, GateState, WatchedFigure, notes};
 pub use headline::WATCHED;
 pub use json::to_json;
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};

@@ -10,7 +10,7 @@ use crate::{Direction, Figures, Metric};
 const PERCENT_MAX: f64 = 1e6;
 
 /// Comparison of one figure of both sides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RatioRow {
     /// Figure that is compared.
     pub metric: Metric,

@@ -126,7 +126,8 @@ fn way(run: &Run) -> String {
     }
 }
 
-/// Compares two named files: test by test, all repeats of one side with all of the other.
+/// Compares two named files: test by test, all repeats of one side with all of the other. `begun` is the comparison
+/// without servers and tests.
 ///
 /// # Errors
 /// Returns the differences that forbid a comparison, or the reason why there is nothing to compare.
@@ -135,9 +136,7 @@ pub fn of_saved(
     a: &LoadedRecord,
     b: &LoadedRecord,
     chosen: &[Option<String>],
-    command_line: &str,
-    threshold: Option<f64>,
-    errors_allowed: f64,
+    begun: Comparison,
 ) -> Result<Comparison, RecordError> {
     let sides = [tests(names[0], a)?, tests(names[1], b)?];
     check_alike(names, &sides)?;
@@ -156,8 +155,8 @@ pub fn of_saved(
         let sides = complete(names, [a, b], &mut warnings)?;
         let plan = &a[0].plan;
         let [a, b] = &sides;
-        let setup =
-            Setup::new(plan, called.clone(), Pairing::None, errors_allowed).among(headlines, 1);
+        let setup = Setup::new(plan, called.clone(), Pairing::None, begun.errors_allowed)
+            .among(headlines, 1);
         let pair = TestComparison::new(&plan.name, &setup, a, b);
         compared.push(ComparedTest::of_pair(pair));
     }
@@ -168,17 +167,11 @@ pub fn of_saved(
             called[1], called[0]
         ),
         subjects: subjects.to_vec(),
-        target: None,
-        command_line: command_line.to_owned(),
         complete: true,
         tests: compared,
         warnings,
-        threshold,
-        watched: super::WATCHED.to_vec(),
         looks: 1,
-        errors_allowed,
-        terms: None,
-        replayed: None,
+        ..begun
     })
 }
 

@@ -27,7 +27,8 @@ fn saved_runs_compare_by_their_repeats() {
         parts.load.seed = 9;
     };
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
-    let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
+    let comparison =
+        of_saved(["a.json", "b.json"], &a, &b, &[], tests::comparison(Vec::new(), None)).unwrap();
     assert_eq!(
         (comparison.tests.len(), comparison.tests[0].pairs[0].sides.each_ref().map(|s| s.runs)),
         (1, [3, 4])
@@ -39,8 +40,14 @@ fn saved_runs_compare_by_their_repeats() {
     assert!(interval.holds(1.0) && interval.high > 1.02 && interval.low < 0.98, "{interval:?}");
     let mut broken = repeats(3, |_| ());
     broken[2].measurement.ending = Ending::Interrupted;
-    let comparison =
-        of_saved(["a.json", "b.json"], &loaded(broken), &b, &[], "", None, ERRORS_DEFAULT).unwrap();
+    let comparison = of_saved(
+        ["a.json", "b.json"],
+        &loaded(broken),
+        &b,
+        &[],
+        tests::comparison(Vec::new(), None),
+    )
+    .unwrap();
     assert_eq!(comparison.tests[0].pairs[0].sides.each_ref().map(|side| side.runs), [2, 4]);
     assert!(
         comparison
@@ -54,7 +61,7 @@ fn saved_runs_compare_by_their_repeats() {
 fn apples_and_pears_are_refused_and_every_difference_is_named() {
     let error = |b: Vec<crate::Run>| {
         let a = loaded(repeats(3, |_| ()));
-        of_saved(["a.json", "b.json"], &a, &loaded(b), &[], "", None, ERRORS_DEFAULT)
+        of_saved(["a.json", "b.json"], &a, &loaded(b), &[], tests::comparison(Vec::new(), None))
             .map(|_| ())
             .unwrap_err()
             .to_string()
