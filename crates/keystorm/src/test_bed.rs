@@ -281,39 +281,23 @@ impl<'r> TestBed<'r> {
     }
 
     /// The run of all clients together.
-    fn whole(
-        &self,
-        plan: &Plan,
-        gathered: FleetResult,
-        probed: bool,
-        ours: WatchRecord,
-    ) -> Result<Run> {
-        let watched = gathered.watched_with(ours);
-        let FleetResult {
-            measurement,
-            workers,
-            receiver_threads,
-            clients,
-            hosts,
-            here,
-            warnings,
-            lost,
-            ..
-        } = gathered;
+    fn whole(&self, plan: &Plan, all: FleetResult, probed: bool, ours: WatchRecord) -> Result<Run> {
+        let watched = all.watched_with(ours);
         let carried_out = plan.with(|parts| {
-            parts.load.concurrency.workers = workers;
-            parts.load.concurrency.multi_thread |= workers > 1;
+            parts.load.concurrency.workers = all.workers;
+            parts.load.concurrency.multi_thread |= all.workers > 1;
             let threads = parts.receiver_threads_mut().into_iter();
-            threads.for_each(|threads| *threads = receiver_threads);
+            threads.for_each(|threads| *threads = all.receiver_threads);
         });
-        let mut run = self.run_of(carried_out?, measurement, watched);
-        run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
-        if here {
+        let mut run = self.run_of(carried_out?, all.measurement, watched);
+        run.warnings = Self::found(&run, all.lost || probed).chain(all.warnings).collect();
+        if all.here {
             run.warnings.extend(self.unfit(plan));
         }
-        let mut hosts = hosts.into_iter();
-        run.host = if here { run.host } else { hosts.next() };
+        let mut hosts = all.hosts.into_iter();
+        run.host = if all.here { run.host } else { hosts.next() };
         run.other_hosts = hosts.collect();
+        let clients = all.clients;
         run.verdict = match clients.rows.iter().position(|row| row.lost.is_some()) {
             Some(lost) => Verdict::unknown(&format!("{} was lost", clients.called(lost))),
             None => Verdict::of_clients(&run.plan, &run.measurement, &run.watched, &clients),

@@ -14,36 +14,22 @@ use workload::{Endpoint, SecretBytes, TlsFiles, TlsOptions, Verify};
 /// # Errors
 /// Returns an error if a file cannot be read or has other content, or OpenSSL does not know a cipher.
 pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
-    let TlsOptions {
-        sni,
-        verify,
-        cacert,
-        cacertdir,
-        cert,
-        cert_chain,
-        key,
-        key_password,
-        ciphers,
-        ciphersuites,
-        groups,
-        protocols,
-        resume,
-        files,
-    } = options.clone();
+    let options = options.clone();
     // The clients of a fleet need this directory, which is not part of the plan.
-    if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
+    let missing = options.cacertdir.as_ref().filter(|dir| !dir.is_dir());
+    if let Some(directory) = missing.filter(|_| options.files.is_some()) {
         bail!(
             "{CACERTDIR} {}: the directory does not exist on this client's host; create it, or \
              use {CACERT} FILE, which is copied to every client",
             directory.display()
         );
     }
-    let held = files.unwrap_or_default();
+    let held = options.files.unwrap_or_default();
     let file = |path: Option<PathBuf>, content: Option<SecretBytes>| {
         let content = content.map(|content| content.reveal().to_vec());
         path.map(|path| PemFile { path, content, password: None })
     };
-    let password = key_password.map(|password| password.reveal().as_bytes().to_vec());
+    let password = options.key_password.map(|password| password.reveal().as_bytes().to_vec());
     let host = match endpoint {
         Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. } => {
             Some(host.clone())
@@ -54,25 +40,25 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         | Endpoint::Sentinel { .. }
         | Endpoint::Spawned { .. } => None,
     };
-    let verify = match verify {
+    let verify = match options.verify {
         Verify::Host => engine::Verify::Host,
         Verify::Chain => engine::Verify::Chain,
         Verify::Nothing => engine::Verify::Nothing,
     };
     Ok(TlsContext::new(&TlsSettings {
         host,
-        sni,
+        sni: options.sni,
         verify,
-        cacert: file(cacert, held.cacert),
-        cacertdir,
-        cert: file(cert, held.cert),
-        cert_chain: file(cert_chain, held.cert_chain),
-        key: file(key, held.key).map(|key| PemFile { password, ..key }),
-        ciphers,
-        ciphersuites,
-        groups,
-        protocols,
-        resume,
+        cacert: file(options.cacert, held.cacert),
+        cacertdir: options.cacertdir,
+        cert: file(options.cert, held.cert),
+        cert_chain: file(options.cert_chain, held.cert_chain),
+        key: file(options.key, held.key).map(|key| PemFile { password, ..key }),
+        ciphers: options.ciphers,
+        ciphersuites: options.ciphersuites,
+        groups: options.groups,
+        protocols: options.protocols,
+        resume: options.resume,
     })?)
 }
 

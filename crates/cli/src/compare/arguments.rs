@@ -4,6 +4,7 @@ use naming::{
     CALLED, CLOCK, CORES, HDR, HOST, IDLE, KEEP, OptionId, PORT, PRINT_PLAN, PRINT_WORKLOAD, PROBE,
     REPEAT, SHARD, SOCKET, SPAWN, START_AT, TABLES, URI,
 };
+use std::ops::RangeBounds;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser};
@@ -63,7 +64,7 @@ pub(super) struct CompareOptions {
     pub(super) metric: Vec<Metric>,
     /// The percentage of a server's requests that may fail. Above it there is no ratio, and the exit code is 3 if this
     /// or --fail-on-regression is given [default: 0.1]
-    #[arg(long, value_name = "PCT", value_parser = share, help_heading = "Results")]
+    #[arg(long, value_name = "PCT", value_parser = percent_in(0.0..=100.0, "0 to 100"), help_heading = "Results")]
     pub(super) errors: Option<f64>,
     /// If the runs do not say whether --fail-on-regression is passed, or --slo kept: pass (exit code 0), fail (3), or
     /// repeat (take further blocks within --budget, even with --repeat) [default: exit code 4]
@@ -85,8 +86,8 @@ pub(super) struct CompareOptions {
     pub(super) budget: Option<Duration>,
     /// Repeat until the 95 % interval of each test's throughput, or with --rps of its p99, is within ±PCT percent, or
     /// say how many repeats that takes and exit with code 4 [default: 2]
-    #[arg(long, value_name = "PCT", value_parser = precision, num_args = 0..=1, require_equals = true,
-          default_missing_value = "2", help_heading = "Results")]
+    #[arg(long, value_name = "PCT", value_parser = percent_in(0.01..=50.0, "0.01 to 50"), num_args = 0..=1,
+          require_equals = true, default_missing_value = "2", help_heading = "Results")]
     pub(super) until_sure: Option<f64>,
     /// Time limit of --until-sure [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results")]
@@ -174,23 +175,18 @@ fn kind(text: &str) -> Result<TermKind, String> {
 /// # Errors
 /// Returns an error if the text is no percentage from 0 to below 100.
 pub fn percent(text: &str) -> Result<f64, String> {
-    let percent = spec::values::percent(text).ok();
-    let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
-    percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())
+    percent_in(0.0..100.0, "0 to below 100")(text)
 }
 
-/// Parses a percentage up to 100.
-fn share(text: &str) -> Result<f64, String> {
-    let percent = spec::values::percent(text).ok();
-    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
-    percent.ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
-}
-
-/// Parses a precision in per cent.
-fn precision(text: &str) -> Result<f64, String> {
-    let percent =
-        spec::values::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));
-    percent.ok_or_else(|| "expected a percentage from 0.01 to 50".to_owned())
+/// Makes a parser of percentages in a range, whose ends `named` has.
+pub fn percent_in(
+    range: impl RangeBounds<f64> + Clone,
+    named: &'static str,
+) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| {
+        let percent = spec::values::percent(text).ok().filter(|percent| range.contains(percent));
+        percent.ok_or_else(|| format!("expected a percentage from {named}"))
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod words;
 pub use self::job::{
     CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides, TermsSides, UntilSure,
 };
-pub use arguments::{metric_of, percent};
+pub use arguments::{metric_of, percent, percent_in};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

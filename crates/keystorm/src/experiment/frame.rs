@@ -169,12 +169,15 @@ impl<'f> Frame<'f> {
 
     /// Prints what was found, in the format that was asked for, and writes the files.
     fn show(&self, found: &impl Findings) -> Result<()> {
+        // A closed standard output ends the program.
+        let written =
+            self.files.finish(|| found.to_json(), || found.page(&self.output.command_line));
         match self.output.format.as_str() {
             "json" => say(&found.to_json()?).map(drop)?,
             "csv" => say(&found.to_csv()).map(drop)?,
             _ => self.show_blocks(found)?,
         }
-        self.files.finish(|| found.to_json(), || found.page(&self.output.command_line))?;
+        written?;
         Ok(found.remarks().into_iter().map(report::escape).try_for_each(diagnostics::say)?)
     }
 

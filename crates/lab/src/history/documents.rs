@@ -32,12 +32,7 @@ fn profile_entries(file: &str, of: &Profile) -> Vec<Entry> {
     let measured = of.tests.iter().filter(|test| test.servers.len() == of.servers.len());
     let entry = |test: &crate::profile::ProfiledTest| {
         let work = &test.servers.last()?.instructions;
-        let figure = Figure {
-            metric: Metric::Instructions.name().to_owned(),
-            mean: work.mean,
-            interval: work.interval,
-            without_noise: work.mean,
-        };
+        let figure = Figure::without_noise(Metric::Instructions, work.mean, work.interval);
         Some(Entry {
             test: test.name.clone(),
             load: format!("profile {}", test.load),
@@ -55,12 +50,7 @@ fn profile_entries(file: &str, of: &Profile) -> Vec<Entry> {
 /// The entries of crashes, one for each setting: speed without a crash, and lost writes as failed requests.
 fn durability_entries(file: &str, of: &Durability) -> Vec<Entry> {
     let entry = |setting: &SettingResult| {
-        let figure = |metric: Metric, mean: f64| Figure {
-            metric: metric.name().to_owned(),
-            mean,
-            interval: None,
-            without_noise: mean,
-        };
+        let figure = |metric: Metric, mean: f64| Figure::without_noise(metric, mean, None);
         let figures = [
             setting.throughput_rps.map(|rps| figure(Metric::Throughput, rps)),
             setting.p99_ms.map(|ms| figure(Metric::P99, ms)),
@@ -84,22 +74,13 @@ fn durability_entries(file: &str, of: &Durability) -> Vec<Entry> {
 fn empty_entry(file: &str, origin: &Origin, figures: Vec<Figure>) -> Entry {
     Entry {
         file: file.to_owned(),
-        test: String::new(),
-        load: String::new(),
-        options: Vec::new(),
-        target: String::new(),
-        server: String::new(),
         client: origin.client.clone(),
         machine: origin.machine.clone(),
         cpu: origin.cpu.clone(),
         kernel: origin.kernel.clone(),
         started_ms: origin.started_ms,
-        runs: 0,
-        complete: false,
-        disturbed: None,
-        noise: 0.0,
-        failed: 0.0,
         limited_by: "–".to_owned(),
         figures,
+        ..Entry::default()
     }
 }

@@ -25,8 +25,14 @@ pub struct Figure {
     pub without_noise: f64,
 }
 
+impl Figure {
+    pub(crate) fn without_noise(metric: Metric, mean: f64, interval: Option<(f64, f64)>) -> Self {
+        Self { metric: metric.name().to_owned(), mean, interval, without_noise: mean }
+    }
+}
+
 /// A test of a saved file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The file, below the folder.
     pub file: String,

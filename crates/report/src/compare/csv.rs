@@ -6,26 +6,14 @@ use super::{ComparedTest, Conclusion, FigureRow, RateCurve, RatioRow, TestCompar
 use crate::csv::write_row;
 use crate::escape;
 
-const COLUMNS: [&str; 11] = [
-    "test",
-    "figure",
-    "server",
-    "value",
-    "ratio",
-    "low",
-    "high",
-    "conclusion",
-    "is_better",
-    "rate_rps",
-    "kept",
-];
+const COLUMNS: &str = "test figure server value ratio low high conclusion is_better rate_rps kept";
 
 /// The names of the columns.
 ///
 /// # Errors
 /// Returns the errors of the writer.
 pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
-    write_row(&COLUMNS.map(str::to_owned), out)
+    write_row(&COLUMNS.split(' ').map(str::to_owned).collect::<Vec<_>>(), out)
 }
 
 /// Writes the rows of a test under that name, and of its operations.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use cli::compare::metric_of;
+use cli::compare::{metric_of, percent_in};
 use cli::experiment::ExperimentOptions;
 use cli::job::{End, Intent, Job, UsageError};
 use cli::run::ParsedArgs;
@@ -79,11 +79,7 @@ const METRICS: [Metric; 5] =
     [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu, Metric::Instructions];
 
 fn sure(text: &str) -> Result<f64, String> {
-    let percent =
-        spec::values::percent(text).ok().filter(|percent| (50.0..=99.9).contains(percent));
-    percent
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
+    percent_in(50.0..=99.9, "50 to 99.9")(text).map(|percent| percent / 100.0)
 }
 
 /// Returns what the options mean.

@@ -1,13 +1,13 @@
 //! Output of a comparison's results while it runs.
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use cli::compare::{CompareJob, Sides};
-use cli::console::diagnostics;
+use cli::console::diagnostics::{self, ClosedPipe};
+use cli::console::print;
 use cli::job::Output;
 use report::compare::{self, ComparedTest, Comparison, RateCurve, Table};
 use report::page::{Block, Tone, comparison};
 
-use crate::commands::run::say;
 use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
 
@@ -19,6 +19,8 @@ pub(super) struct Writer<'s> {
     pub(super) files: Files,
     /// Set if results are printed at once, since no answer precedes them.
     is_early: bool,
+    /// Set if standard output was closed while files were still to be written.
+    closed: Option<Error>,
 }
 
 impl<'s> Writer<'s> {
@@ -28,13 +30,26 @@ impl<'s> Writer<'s> {
         let json = output.json.as_deref().map(|path| ("--json", path));
         let files = Files::open(json, &output.pages, output.live_page.as_ref())?;
         let is_early = !matches!(&job.sides, Sides::Live(sides) if sides.decides);
-        Ok(Self { output, command_line: &job.command_line, files, is_early })
+        Ok(Self { output, command_line: &job.command_line, files, is_early, closed: None })
+    }
+
+    /// Prints a part. Where files are asked for, a closed standard output does not keep the results from them.
+    fn print(&mut self, part: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.closed.is_some() {
+            return Ok(());
+        }
+        let has_files = self.output.json.is_some() || self.output.pages.any();
+        match part() {
+            Err(error) if has_files && error.is::<ClosedPipe>() => self.closed = Some(error),
+            printed => printed?,
+        }
+        Ok(())
     }
 
     /// Writes part of the text.
-    fn text(&self, blocks: impl FnOnce() -> Vec<Block>) -> Result<()> {
+    fn text(&mut self, blocks: impl FnOnce() -> Vec<Block>) -> Result<()> {
         match self.output.format {
-            "text" => Terminal::of_stdout().document(&blocks()),
+            "text" => self.print(|| Terminal::of_stdout().document(&blocks())),
             _ => Ok(()),
         }
     }
@@ -48,11 +63,11 @@ impl<'s> Writer<'s> {
     }
 
     /// Writes part of the table for programs.
-    fn csv(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<()> {
+    fn csv(&mut self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<()> {
         let mut text = Vec::new();
         if self.output.format == "csv" {
             write(&mut text)?;
-            say(&String::from_utf8_lossy(&text))?;
+            self.print(|| print::text(&String::from_utf8_lossy(&text)))?;
         }
         Ok(())
     }
@@ -76,7 +91,8 @@ impl<'s> Writer<'s> {
     pub(super) fn table(&mut self, table: &Table) -> Result<()> {
         let section = comparison::table_head(table);
         if self.output.format == "text" {
-            say(&format!("\n###### {} ######\n", report::escape(&section.heading)))?;
+            let heading = format!("\n###### {} ######\n", report::escape(&section.heading));
+            self.print(|| print::text(&heading))?;
         }
         self.text(|| section.blocks)
     }
@@ -92,7 +108,8 @@ impl<'s> Writer<'s> {
             self.text(|| comparison::test(test))?;
             for line in comparison::headlines(test).iter().filter(|_| self.output.format == "quiet")
             {
-                say(&format!("{}: {}\n", report::escape(name), report::escape(line)))?;
+                let line = format!("{}: {}\n", report::escape(name), report::escape(line));
+                self.print(|| print::text(&line))?;
             }
         }
         self.csv(|out| compare::write_csv_test(test, name, target, out))
@@ -100,15 +117,16 @@ impl<'s> Writer<'s> {
 
     /// Writes the rest, and the files.
     pub(super) fn foot(&mut self, comparison: &Comparison) -> Result<()> {
-        self.text(|| if self.is_early { closing(comparison) } else { whole(comparison) })?;
+        let rest = if self.is_early { closing } else { whole };
+        self.text(|| rest(comparison))?;
         if self.output.format == "json" {
-            say(&compare::to_json(comparison)?)?;
+            self.print(|| print::text(&compare::to_json(comparison)?))?;
         }
         if !self.is_early && matches!(self.output.format, "quiet" | "csv") {
             for curve in comparison.curves() {
                 let answer = report::escape(curve.answer());
                 match self.output.format {
-                    "quiet" => say(&format!("{answer}\n")).map(drop)?,
+                    "quiet" => self.print(|| print::text(&format!("{answer}\n")))?,
                     _ => diagnostics::say(answer)?,
                 }
             }
@@ -121,7 +139,8 @@ impl<'s> Writer<'s> {
             }
         }
         let page = || comparison::page(comparison, self.command_line);
-        self.files.finish(|| compare::to_json(comparison), page)
+        self.files.finish(|| compare::to_json(comparison), page)?;
+        self.closed.take().map_or(Ok(()), Err)
     }
 
     /// Saves the results so far.

@@ -13,7 +13,7 @@ use cli::compare::InconclusivePolicy;
 use cli::console::diagnostics;
 use cli::front::{Front, command, with_options};
 use cli::job::{End, Intent, UsageError};
-use lab::history::{Entry, Folder, Grouping, Judgement, Terms, series};
+use lab::history::{Entry, Folder, Grouping, Terms, series};
 use report::compare::GateState;
 use report::json::pretty;
 use report::page::Page;
@@ -68,11 +68,12 @@ fn history(options: &ReadingOptions) -> Result<End> {
         );
     }
     let all = series(&folder.entries, grouping(options));
-    let document = || lab::history::document(&all, options.counts_disturbed());
-    let table = lab::history::table(&all, options.counts_disturbed());
-    output.print(document, || Terminal::of_stdout().table(&table))?;
-    output
-        .write(document, || lab::history::page(&all, &folder.faults, options.counts_disturbed()))?;
+    let disturbed = options.counts_disturbed();
+    output.show(
+        &lab::history::document(&all, disturbed),
+        || lab::history::page(&all, &folder.faults, disturbed),
+        || Terminal::of_stdout().table(&lab::history::table(&all, disturbed)),
+    )?;
     Ok(End::Complete)
 }
 
@@ -97,16 +98,24 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
             ))?;
         }
     }
-    let (judged, terms) = judgements(job, &entries, &*newest);
+    let terms = Terms {
+        metrics: &job.metrics,
+        last: job.last as usize,
+        percent: job.fail_on_regression,
+        disturbed: job.reading.counts_disturbed(),
+    };
+    let judged = lab::history::judge(&series(&entries, grouping(options)), &*newest, terms);
     let gate = lab::history::gate(&judged, terms);
     let sentences = lab::history::sentences(&judged, terms);
-    let document = || lab::history::judged(&judged, gate, &sentences);
-    output.print(document, || {
-        let terminal = Terminal::of_stdout();
-        terminal.table(&lab::history::judgement_table(&judged))?;
-        sentences.iter().try_for_each(|sentence| terminal.line(sentence))
-    })?;
-    output.write(document, || lab::history::judgement_page(&judged, terms))?;
+    output.show(
+        &lab::history::judged(&judged, gate, &sentences),
+        || lab::history::judgement_page(&judged, terms),
+        || {
+            let terminal = Terminal::of_stdout();
+            terminal.table(&lab::history::judgement_table(&judged))?;
+            sentences.iter().try_for_each(|sentence| terminal.line(sentence))
+        },
+    )?;
     Ok(match (gate, job.inconclusive) {
         (GateState::Passed, _) | (GateState::Undecided, Some(InconclusivePolicy::Pass)) => {
             End::Complete
@@ -116,16 +125,6 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
         }
         (GateState::Undecided, _) => End::Inconclusive,
     })
-}
-
-/// The judgements of the newest entries, and their terms.
-fn judgements<'j>(
-    job: &'j BaselineOptions,
-    entries: &[Entry],
-    newest: &dyn Fn(&Entry) -> bool,
-) -> (Vec<Judgement>, Terms<'j>) {
-    let terms = terms(job);
-    (lab::history::judge(&series(entries, grouping(&job.reading)), newest, terms), terms)
 }
 
 /// Filter of the entries to judge.
@@ -154,16 +153,6 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineOptions) -> Result<EntryFil
     }
     lab::history::sort_by_time(entries);
     Ok(Box::new(move |entry| files.contains(&entry.file)))
-}
-
-/// The terms that a job asks for.
-fn terms(job: &BaselineOptions) -> Terms<'_> {
-    Terms {
-        metrics: &job.metrics,
-        last: job.last as usize,
-        percent: job.fail_on_regression,
-        disturbed: job.reading.counts_disturbed(),
-    }
 }
 
 fn grouping(options: &ReadingOptions) -> Grouping {
@@ -201,11 +190,20 @@ impl Output {
         Ok(Self { document: options.format == "json", files })
     }
 
-    fn print(&self, document: impl Fn() -> Value, text: impl Fn() -> Result<()>) -> Result<()> {
-        if self.document { say(&(pretty(&document())? + "\n")).map(drop) } else { text() }
-    }
-
-    fn write(&self, document: impl Fn() -> Value, page: impl Fn() -> Page) -> Result<()> {
-        self.files.finish(|| Ok(pretty(&document())? + "\n"), page)
+    fn show(
+        &self,
+        document: &Value,
+        page: impl FnOnce() -> Page,
+        text: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let json = pretty(document)? + "\n";
+        // A closed standard output ends the program.
+        let written = self.files.finish(|| Ok(json.clone()), page);
+        if self.document {
+            say(&json).map(drop)?
+        } else {
+            text()?
+        }
+        written
     }
 }
