@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGPIPE, SIGTERM};
 
 use crate::program::{PATIENCE, Process, elapse, within};
+use crate::record::place;
 use crate::server::{KEYSTORM, Server, guarded, start};
 
 /// How soon a run must have ended once it was made to: none of them would end by itself before.
@@ -278,4 +279,38 @@ fn a_disk_that_is_full_is_reported_as_such() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("No space left") && !err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn results_are_in_their_files_although_nobody_reads_standard_output() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    server.run(&format!("--json {} -q -n 100 -t set,get", file.display())).ok();
+    let (saved, port) = (file.display(), server.port());
+    let folder = dir.path().display();
+    for (number, command) in [
+        format!("compare {saved} {saved}"),
+        format!("compare {saved} {saved} --format csv"),
+        format!("history {folder}"),
+        format!("sweep -p {port} -n 50 -c 1,2 -t get"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = |ending: &str| dir.path().join(format!("{number}.{ending}"));
+        let (page, json) = (at("html"), at("txt"));
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut running = guarded(KEYSTORM);
+        running.args(command.split(' ')).arg("--html").arg(&page).arg("--json").arg(&json);
+        running.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+        let output = start(running).unwrap().wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(SIGPIPE), "{command}: {err}");
+        let page = fs::read_to_string(&page).unwrap_or_default();
+        assert!(page.trim_end().ends_with("</html>"), "{command} left no page: {err}");
+        let json = fs::read(&json).unwrap_or_default();
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        assert!(json["schema"].as_str().unwrap().starts_with("keystorm."), "{command}");
+    }
 }
