@@ -31,8 +31,8 @@ impl Idiom {
             let begins = at == 0 || !starts_with(lines[at - 1], "///");
             if let Some(comment) = line.trim_start().strip_prefix("/// ").filter(|_| begins) {
                 counts.comments += 1;
-                let opens = |o| comment.strip_prefix(o).is_some_and(|rest| rest.starts_with(' '));
-                counts.openers += usize::from(OPENERS.split(',').any(opens));
+                let mut openers = OPENERS.split(',').filter_map(|o| comment.strip_prefix(o));
+                counts.openers += usize::from(openers.any(|rest| rest.starts_with(' ')));
             }
             counts.bool_matches += usize::from(starts_with(line, "true => "));
         }

@@ -175,21 +175,18 @@ impl<'f> Frame<'f> {
         match self.output.format.as_str() {
             "json" => say(&found.to_json()?).map(drop)?,
             "csv" => say(&found.to_csv()).map(drop)?,
-            _ => self.show_blocks(found)?,
+            _ => {
+                let terminal = Terminal::of_stdout();
+                for (at, block) in found.shown(self.output.quiet).iter().enumerate() {
+                    if at > 0 && !matches!(block, Block::Note(..) | Block::Chart(_)) {
+                        say("\n").map(drop)?;
+                    }
+                    terminal.block(block)?;
+                }
+            }
         }
         written?;
         Ok(found.remarks().into_iter().map(report::escape).try_for_each(diagnostics::say)?)
-    }
-
-    fn show_blocks(&self, found: &impl Findings) -> Result<()> {
-        let terminal = Terminal::of_stdout();
-        for (at, block) in found.shown(self.output.quiet).iter().enumerate() {
-            if at > 0 && !matches!(block, Block::Note(..) | Block::Chart(_)) {
-                say("\n").map(drop)?;
-            }
-            terminal.block(block)?;
-        }
-        Ok(())
     }
 }
 

@@ -113,37 +113,41 @@ fn section(series: &Series, disturbed: bool) -> Section {
 /// The run of a step, and the range in which it may lie instead.
 fn since(series: &Series, step: &LevelStep) -> String {
     let entry = &series.entries[step.at];
-    let range = between(series, step.at, step.range);
+    let range = between(series, step.at, step.range.0, step.range.1);
     let range = range.map_or(String::new(), |range| format!("; {range}"));
     format!("{} ({}{range})", entry.date(), entry.file)
 }
 
 /// The range in which a step may lie instead; `None` if it is one run.
-fn between(series: &Series, at: usize, range: (usize, usize)) -> Option<String> {
-    let (from, to) = range;
+fn between(series: &Series, at: usize, from: usize, to: usize) -> Option<String> {
     let date = |other: usize| series.entries.get(other).unwrap_or(&series.entries[at]).date();
     (from != to).then(|| format!("between {} and {}", date(from), date(to)))
 }
 
-/// The runs of a series, the newest first.
-fn listing(series: &Series, disturbed: bool) -> Table {
-    let half = |entry: &Entry| {
-        let figure = entry.figure(Metric::Throughput)?;
-        let (low, high) = figure.interval?;
-        Some(format!("{:.1}", (high - low) / 2.0 / figure.mean * 100.0))
-    };
-    let limited_by = |entry: &Entry| match (&entry.disturbed, entry.complete) {
+/// Half of the interval of a run's throughput, in per cent.
+fn half_percent(entry: &Entry) -> Option<String> {
+    let figure = entry.figure(Metric::Throughput)?;
+    let (low, high) = figure.interval?;
+    Some(format!("{:.1}", (high - low) / 2.0 / figure.mean * 100.0))
+}
+
+fn limited_by(entry: &Entry) -> String {
+    match (&entry.disturbed, entry.complete) {
         (_, false) => format!("{} (incomplete)", entry.limited_by),
         (Some(why), true) => format!("{} ({why})", entry.limited_by),
         (None, true) => entry.limited_by.clone(),
-    };
+    }
+}
+
+/// The runs of a series, the newest first.
+fn listing(series: &Series, disturbed: bool) -> Table {
     let columns: [Column<'_, (usize, &Entry)>; 10] = [
         ("run", &|(_, entry)| entry.date()),
         ("file", &|(_, entry)| entry.file.clone()),
         ("server", &|(_, entry)| entry.server.clone()),
         ("keystorm", &|(_, entry)| entry.client.clone()),
         ("requests/s", &|(_, entry)| figure_cell(entry, Metric::Throughput)),
-        ("± %", &|(_, entry)| half(entry).unwrap_or("–".to_owned())),
+        ("± %", &|(_, entry)| half_percent(entry).unwrap_or("–".to_owned())),
         ("p50 (ms)", &|(_, entry)| figure_cell(entry, Metric::P50)),
         ("p99 (ms)", &|(_, entry)| figure_cell(entry, Metric::P99)),
         ("limited by", &|(_, entry)| limited_by(entry)),
@@ -299,7 +303,7 @@ fn reason(
                 format!("; {}", changes.join("; "))
             };
             let entry = &series.entries[at];
-            let range = between(series, at, range);
+            let range = between(series, at, range.0, range.1);
             let range = range.map_or(String::new(), |range| format!(", or another run {range}"));
             let (head, allowed) = match extent {
                 Extent::Beyond => ("Gate failed", ""),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::headline::{HELP, watched};
 use super::rows::called;
-use super::{Comparison, OperationComparison, RatioRow, RefusalKind, TestComparison};
+use super::{Comparison, RatioRow, RefusalKind, TestComparison};
 use crate::document::{Tone, Verdict};
 use crate::groups::unique;
 use crate::{Metric, listed};
@@ -143,9 +143,10 @@ impl Comparison {
 
 /// A figure of each command of recorded traffic that is frequent enough, or rare but slow.
 fn of_commands(test: &TestComparison, metric: Metric) -> Vec<(String, Option<&RatioRow>)> {
-    let row = |of: &'_ OperationComparison| of.rows.iter().position(|row| row.metric == metric);
-    let rows =
-        test.operations.iter().filter_map(|of| Some((of.name.clone(), Some(&of.rows[row(of)?]))));
+    let rows = test.operations.iter().filter_map(|of| {
+        let row = of.rows.iter().find(|row| row.metric == metric)?;
+        Some((of.name.clone(), Some(row)))
+    });
     rows.collect()
 }
 
