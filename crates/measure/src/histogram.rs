@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
 
-use crate::sparse::Sparse;
+use crate::sparse::{Sparse, Widths};
 
 /// Latencies in nanoseconds, from 1 ns upwards without an upper limit.
 #[derive(Debug, Clone)]
@@ -54,7 +54,13 @@ impl Latency {
 
     /// Bytes that the buckets of a histogram with this many digits take.
     pub fn bytes(precision: u8) -> u64 {
-        Self::new(precision).dense().distinct_values() as u64 * size_of::<u64>() as u64
+        let buckets = Widths::from_digits(precision.clamp(1, 5)).buckets_to(PREPARED_NS);
+        buckets * size_of::<u64>() as u64
+    }
+
+    /// The greatest value in the bucket of `ns`, with this many digits.
+    pub fn bucket_end(precision: u8, ns: u64) -> u64 {
+        Widths::from_digits(precision.clamp(1, 5)).highest(ns)
     }
 
     /// Adds `count` replies that took `ns` each.
@@ -243,6 +249,18 @@ mod tests {
                 let exact = sorted[rank - 1] as f64;
                 let got = latency.quantile_ns(q).unwrap() as f64;
                 prop_assert!((got - exact).abs() <= exact * 0.001 + 1.0, "{q}: {got} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_are_known_without_a_histogram() {
+        for digits in 1..=5 {
+            let latency = Latency::new(digits);
+            let buckets = latency.histogram();
+            assert_eq!(Latency::bytes(digits), buckets.distinct_values() as u64 * 8, "{digits}");
+            for ns in (0..50).flat_map(|power| [0, 1, 77].map(|more| (1u64 << power) + more)) {
+                assert_eq!(Latency::bucket_end(digits, ns), buckets.highest_equivalent(ns));
             }
         }
     }

@@ -36,6 +36,11 @@ impl Widths {
         u64::try_from((u128::from(within + 1) << doubled) - 1).ok()
     }
 
+    /// Number of buckets of a histogram up to `ns`, which has whole halves.
+    pub(crate) fn buckets_to(self, ns: u64) -> u64 {
+        u64::from(ns.ilog2().saturating_sub(self.half) + 2) << self.half
+    }
+
     /// Returns the greatest value in the same bucket as `ns`.
     pub(crate) fn highest(self, ns: u64) -> u64 {
         let doubled = ns.checked_ilog2().unwrap_or(0).saturating_sub(self.half);

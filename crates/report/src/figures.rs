@@ -38,10 +38,8 @@ impl LatencyFigures {
     /// Notes the precision of the clocks.
     pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
         // As the histogram has it.
-        let mut bound = Latency::new(precision);
-        bound.record_n(bound_ns.unwrap_or_default().ceil() as u64, 1);
-        bound.record_n(bound_ns.unwrap_or_default().ceil() as u64 * 4 + 1_000, 1);
-        self.below_ns = bound_ns.and(bound.quantile_ns(0.5)).unwrap_or_default();
+        let bound_ns = bound_ns.map(|ns| Latency::bucket_end(precision, ns.ceil().max(1.0) as u64));
+        self.below_ns = bound_ns.unwrap_or_default();
         self
     }
 
