@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use measure::{Latency, Negotiated, NodeTally, Point, Timeline, TlsTally};
+use measure::{Latency, Negotiated, Point, Timeline, TlsTally};
 use workload::TlsOptions;
 use workload::quantity::counted;
 
@@ -134,58 +134,6 @@ impl TlsFigures {
             handshake: (!keep_alive).then(|| LatencyFigures::from_latency(&tally.handshake)),
             handshakes: tally.handshake.count(),
         }
-    }
-}
-
-/// Figures of one node of a cluster.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NodeFigures {
-    /// Name of the node: its `host:port`, safe for a terminal.
-    pub name: String,
-    /// Set if the node was a master at the end of the run.
-    pub master: bool,
-    /// Slots that it owned then; for a replica, its master's.
-    pub slots: u32,
-    /// Requests that it answered, including errors.
-    pub requests: u64,
-    /// Error replies among them.
-    pub errors: u64,
-    /// `MOVED` replies: requests that it redirected for good.
-    pub moved: u64,
-    /// `ASK` replies: requests that it redirected once.
-    pub asked: u64,
-    /// Requests that it asked to retry later (`TRYAGAIN`, `CLUSTERDOWN`).
-    pub retried: u64,
-    /// Requests without a reply.
-    pub unanswered: u64,
-    /// Latency from the due times of its requests to its replies.
-    pub response: LatencyFigures,
-}
-
-impl NodeFigures {
-    /// Returns whether a node had any part in the load.
-    pub(crate) fn counts(node: &NodeTally) -> bool {
-        node.used || node.requests() + node.redirects() + node.unanswered > 0
-    }
-
-    pub(crate) fn from_node(node: &NodeTally) -> Self {
-        Self {
-            name: escape(&node.name),
-            master: node.master,
-            slots: node.slots,
-            requests: node.requests(),
-            errors: node.errors,
-            moved: node.moved,
-            asked: node.asked,
-            retried: node.retried,
-            unanswered: node.unanswered,
-            response: LatencyFigures::from_latency(&node.response),
-        }
-    }
-
-    /// Number of requests that it redirected or asked to retry.
-    pub fn redirects(&self) -> u64 {
-        self.moved + self.asked + self.retried
     }
 }
 

@@ -71,7 +71,7 @@ pub use deadline::DeadlineFigures;
 pub use deliveries::DeliveryFigures;
 pub use escape::escape;
 pub use failures::Failures;
-pub use figures::{LatencyFigures, NodeFigures, TlsFigures};
+pub use figures::{LatencyFigures, TlsFigures};
 pub use format::{
     Build, FORMATS, Format, FormatOptions, FormatRow, add_formats, by_name, formats,
     prints_verdicts,

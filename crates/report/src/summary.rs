@@ -4,14 +4,14 @@
 //! never an infinity. [`format`](crate::format) lays figures out, and [`distribution`](crate::distribution)
 //! makes tables of latencies.
 
-use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
+use measure::{ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage};
 use workload::{Pace, Stop};
 
 use crate::metric::COLUMNS;
 use crate::quantity::time;
 use crate::{
-    CommonSpan, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures,
-    OperationFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
+    CommonSpan, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, OperationFigures, Run,
+    ScheduleFigures, SpanFigures, TlsFigures, escape,
 };
 use crate::{connects, figures};
 
@@ -54,7 +54,7 @@ pub struct Summary<'r> {
     /// closed loop, or without an outage.
     pub delayed: Option<LatencyFigures>,
     /// Cluster nodes with any part in the load.
-    pub nodes: Vec<NodeFigures>,
+    pub nodes: Vec<&'r NodeTally>,
     /// Figures of messages, if the run has receivers: `response` is then from due to received, `service`
     /// from sent to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
@@ -112,12 +112,7 @@ impl<'r> Summary<'r> {
                 .as_ref()
                 .filter(|_| !measurement.outages.is_empty())
                 .map(LatencyFigures::from_latency),
-            nodes: measurement
-                .nodes
-                .iter()
-                .filter(|n| NodeFigures::counts(n))
-                .map(NodeFigures::from_node)
-                .collect(),
+            nodes: measurement.nodes.iter().filter(|node| takes_part(node)).collect(),
             response_times,
         }
     }
@@ -269,6 +264,10 @@ impl<'r> Summary<'r> {
         let of = self.run.plan.own_requests().map_or(String::new(), |n| format!(" of {n}"));
         Some(format!("{reason}; {}{of} {}", self.counted(), self.counted_noun()))
     }
+}
+
+fn takes_part(node: &NodeTally) -> bool {
+    node.used || node.requests() + node.redirects() + node.unanswered > 0
 }
 
 /// Share of reads that hit over several runs, in percent, by the servers' own counts; `None` if nothing was

@@ -114,7 +114,9 @@ impl Exporter {
         })?;
         let address = listener.local_addr()?;
         let shown = Arc::clone(self);
-        let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))?;
+        let server = HttpServer::start(listener, "metrics", move |asked: &HttpRequest<'_>| {
+            shown.answer(asked)
+        })?;
         Ok(Some((server, format!("Prometheus exporter listening on http://{address}/metrics\n"))))
     }
 

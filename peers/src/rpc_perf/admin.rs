@@ -114,7 +114,9 @@ impl Admin {
         let (snapshot, ends) = (Mutex::default(), AtomicBool::new(false));
         let shared = Arc::new(AdminState { snapshot, ends, throttle });
         let shown = Arc::clone(&shared);
-        let server = HttpServer::start(listener, "admin", move |asked| shown.answer(asked));
+        let server = HttpServer::start(listener, "admin", move |asked: &HttpRequest<'_>| {
+            shown.answer(asked)
+        });
         Ok(Self {
             shared,
             _server: server.with_context(|| format!("{option}: starting to serve"))?,

@@ -72,8 +72,10 @@ impl Metrics {
         }
         let tests = Arc::new(Tests::default());
         let shown = Arc::clone(&tests);
-        let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
-            .with_context(|| format!("{METRICS}: starting to serve"))?;
+        let server = HttpServer::start(listener, "metrics", move |asked: &HttpRequest<'_>| {
+            shown.answer(asked)
+        })
+        .with_context(|| format!("{METRICS}: starting to serve"))?;
         let text = format!("Metrics on http://{address}/metrics");
         // Nobody else can know which port it is.
         if at.port == 0 {

@@ -9,16 +9,7 @@ use crate::quantity::msec_at_most;
 use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, distribution, topics};
 
 /// See the file's head.
-#[derive(Default)]
-pub(super) struct Classic {
-    verdict: bool,
-}
-
-impl Classic {
-    pub(super) fn new(options: FormatOptions) -> Self {
-        Self { verdict: options.verdict }
-    }
-}
+pub(super) struct Classic(pub(super) FormatOptions);
 
 impl Format for Classic {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -29,7 +20,7 @@ impl Format for Classic {
             writeln!(out, "{:.2}% <= {msec} milliseconds", step.percent)?;
         }
         writeln!(out, "{:.2} requests per second", summary.throughput_rps)?;
-        if self.verdict
+        if self.0.verdict
             && let Some(text) = summary.hits_and_misses()
         {
             writeln!(out, "  {text}")?;
@@ -53,7 +44,7 @@ impl Format for Classic {
         super::write_errors(summary, out)?;
         super::write_pairs(topics::counters(summary), out)?;
         super::write_outages(summary, out)?;
-        super::write_verdict(self.verdict, summary, out)?;
+        super::write_verdict(self.0.verdict, summary, out)?;
         writeln!(out)
     }
 
@@ -81,7 +72,7 @@ mod tests {
     fn the_last_share_is_all() {
         for (name, run) in fixture::all() {
             let mut out = Vec::new();
-            Classic::default().each(&Summary::from_run(&run), &mut out).unwrap();
+            Classic(FormatOptions::default()).each(&Summary::from_run(&run), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let last = text.lines().rfind(|l| l.contains("% <= "));
             assert!(last.is_none_or(|l| l.starts_with("100.00% <= ")), "{name}: {text}");

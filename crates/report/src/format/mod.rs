@@ -32,8 +32,7 @@ pub trait Format {
     ///
     /// # Errors
     /// Returns the errors of the writer.
-    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let _ = out;
+    fn begin(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 
@@ -47,18 +46,16 @@ pub trait Format {
     ///
     /// # Errors
     /// Returns errors of the writer.
-    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
-        let _ = (repeats, out);
+    fn repeats(&mut self, _repeats: &Repeats, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 
-    /// Writes the text after the last report; `suite` distinguishes the tests of a suite from a user's
+    /// Writes the text after the last report; `_suite` distinguishes the tests of a suite from a user's
     /// command, as `redis-benchmark` does.
     ///
     /// # Errors
     /// Returns errors of the writer.
-    fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
-        let _ = (suite, out);
+    fn finish(&mut self, _suite: bool, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 
@@ -67,8 +64,7 @@ pub trait Format {
     ///
     /// # Errors
     /// Returns errors of the writer.
-    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let _ = out;
+    fn close(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 }
@@ -98,10 +94,10 @@ pub type FormatRow = (&'static str, Build);
 /// Keystorm's own formats, and those of the tools that it extends.
 pub const FORMATS: &[FormatRow] = &[
     ("text", |options| Box::new(text::Text::new(options))),
-    ("redis", |options| Box::new(redis_text::RedisText::new(options))),
-    ("quiet", |options| Box::new(redis_quiet::RedisQuiet::new(options))),
+    ("redis", |options| Box::new(redis_text::RedisText(options))),
+    ("quiet", |options| Box::new(redis_quiet::RedisQuiet(options))),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
-    ("classic", |options| Box::new(classic::Classic::new(options))),
+    ("classic", |options| Box::new(classic::Classic(options))),
     ("json", |options| Box::new(json::Json::new(options))),
     ("timeline", |_| Box::new(timeline_csv::TimelineCsv)),
     ("samples", |_| Box::new(timeline_csv::SamplesCsv)),

@@ -109,8 +109,7 @@ impl Format for RedisCsv {
     }
 
     /// Keeps repeats until the end, as every row of the table of tests is a test.
-    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
-        let _ = out;
+    fn repeats(&mut self, repeats: &Repeats, _out: &mut dyn Write) -> io::Result<()> {
         self.repeats.push(repeats.clone());
         Ok(())
     }

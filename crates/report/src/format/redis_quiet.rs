@@ -11,26 +11,17 @@ use crate::quantity::msec_at_most;
 use crate::{Finding, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary};
 
 /// See the file's head.
-pub(super) struct RedisQuiet {
-    verdict: bool,
-    /// Set for keystorm's additions.
-    own: bool,
-}
-
-impl RedisQuiet {
-    pub(super) fn new(options: FormatOptions) -> Self {
-        Self { verdict: options.verdict, own: options.persona.own_layouts }
-    }
-}
+pub(super) struct RedisQuiet(pub(super) FormatOptions);
 
 impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let own = self.0.persona.own_layouts;
         let (title, rps) = (&summary.title, summary.counted_rps());
         write!(out, "{title}: {rps:.2} {} per second", summary.counted_noun())?;
-        if summary.response.count > 0 || !self.own {
+        if summary.response.count > 0 || !own {
             write!(out, ", p50={} msec", summary.response.msec_at_most(summary.response.p50_ns))?;
         }
-        if summary.response.count > 0 && self.own {
+        if summary.response.count > 0 && own {
             write!(out, ", p99={} msec", summary.response.msec_at_most(summary.response.p99_ns))?;
         }
         if let Some(deadline) = &summary.deadline {
@@ -44,34 +35,34 @@ impl Format for RedisQuiet {
             let [p50, p99] = [stale.p50_ns, stale.p99_ns].map(msec_at_most);
             write!(out, ", stale p50={p50} p99={p99} msec")?;
         }
-        if let Some(probe) = summary.run.probe.as_ref().filter(|_| self.own) {
+        if let Some(probe) = summary.run.probe.as_ref().filter(|_| own) {
             let seen = LatencyFigures::from_latency(&probe.response);
             let [p50, p99] = [seen.p50_ns, seen.p99_ns].map(msec_at_most);
             write!(out, ", probe p50={p50} p99={p99} msec")?;
         }
-        if let Some(tls) = summary.tls.as_ref().filter(|_| self.own) {
+        if let Some(tls) = summary.tls.as_ref().filter(|_| own) {
             write!(out, ", TLS {}", tls.negotiated)?;
             if let Some(handshake) = &tls.handshake {
                 write!(out, " handshake p50={} msec", msec_at_most(handshake.p50_ns))?;
             }
         }
-        if let Some(text) = summary.hits_and_misses().filter(|_| self.own) {
+        if let Some(text) = summary.hits_and_misses().filter(|_| own) {
             write!(out, ", {text}")?;
         }
         write_errors(summary.errors, out)?;
         for (kind, n) in summary.run.measurement.wrong().into_iter().filter(|(_, n)| *n > 0) {
             write!(out, " ({kind} values: {n})")?;
         }
-        if self.own {
+        if own {
             write!(out, "{}", super::trouble(summary))?;
         }
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
-        if let Some(target) = summary.target().filter(|_| self.own) {
+        if let Some(target) = summary.target().filter(|_| own) {
             write!(out, ", {}", target.short())?;
         }
-        if self.verdict {
+        if self.0.verdict {
             let limited = match summary.run.verdict.finding {
                 Some(Finding::ScheduleKept) => "",
                 _ => "limited by ",
@@ -121,7 +112,7 @@ mod tests {
         for (name, run) in fixture::all() {
             let line = |verdict| {
                 let mut out = Vec::new();
-                let mut quiet = RedisQuiet { verdict, own: true };
+                let mut quiet = RedisQuiet(FormatOptions { verdict, ..FormatOptions::default() });
                 quiet.each(&Summary::from_run(&run), &mut out).unwrap();
                 String::from_utf8(out).unwrap()
             };

@@ -8,6 +8,7 @@
 use std::io::{self, Write};
 
 use host::NodeFacts;
+use measure::NodeTally;
 use workload::{Endpoint, ReadFrom};
 
 use crate::distribution::{self, LatencyStep};
@@ -15,29 +16,20 @@ use crate::document::Table;
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
 use crate::{
-    Format, FormatOptions, LatencyFigures, Metric, NodeFigures, NodeNames, Persona, Repeats,
-    Summary, escape, topics,
+    Format, FormatOptions, LatencyFigures, Metric, NodeNames, Persona, Repeats, Summary, escape,
+    topics,
 };
 
 /// See the file's head.
-#[derive(Default)]
-pub(super) struct RedisText {
-    persona: Persona,
-}
-
-impl RedisText {
-    pub(super) fn new(options: FormatOptions) -> Self {
-        Self { persona: options.persona }
-    }
-}
+pub(super) struct RedisText(pub(super) FormatOptions);
 
 impl Format for RedisText {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         super::write_head(summary, out)?;
-        write_setup(summary, self.persona, out)?;
+        write_setup(summary, self.0.persona, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, self.persona.own_layouts, out)
+        write_summary(summary, self.0.persona.own_layouts, out)
     }
 
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
@@ -181,7 +173,7 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
 
 /// Writes the table of nodes.
 pub(super) fn write_node_table(
-    nodes: &[NodeFigures],
+    nodes: &[&NodeTally],
     unit: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -209,7 +201,7 @@ mod tests {
 
     fn text(run: &crate::Run) -> String {
         let mut out = Vec::new();
-        RedisText::default().each(&Summary::from_run(run), &mut out).unwrap();
+        RedisText(FormatOptions::default()).each(&Summary::from_run(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::{CommandTally, Ending, Tally};
+use measure::{CommandTally, Ending, NodeTally, Tally};
 use report::Summary;
 use workload::{BudgetScope, CommandSpec, JoinSchedule, Plan, Stop};
 
@@ -126,12 +126,12 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    fn new(nodes: &[report::NodeFigures]) -> Self {
+    fn new(nodes: &[&NodeTally]) -> Self {
         let mut endpoints = Self::default();
         for node in nodes {
             let role = usize::from(!node.master);
             endpoints.nodes[role] += 1;
-            endpoints.requests[role] += node.requests;
+            endpoints.requests[role] += node.requests();
         }
         endpoints
     }
@@ -176,8 +176,7 @@ impl RunFigures {
         }
         figures.share_bytes(total, rows);
         figures.share_lookups(total);
-        let sum =
-            |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&&NodeTally) -> u64| summary.nodes.iter().map(count).sum::<u64>();
         let (moved, asked) = (sum(|node| node.moved), sum(|node| node.asked));
         let lost = total.connections.dropped;
         let [moved, asked, lost_per_s] = [moved, asked, lost].map(|count| figures.rate(count));

@@ -27,15 +27,6 @@ const ACCEPTED_AT_ONCE: usize = 4;
 /// Longest time that [`HttpServer::finish`] waits for clients to take the last events.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A service without events.
-struct FunctionService<F>(F);
-
-impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for FunctionService<F> {
-    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
-        (self.0)(asked)
-    }
-}
-
 /// Server that runs until it is dropped.
 pub struct HttpServer {
     /// Closed to end the thread.
@@ -46,27 +37,11 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves on this listener, from a thread with this name. `answer` is called for each request.
+    /// Serves on this listener, from a thread with this name.
     ///
     /// # Errors
     /// Returns an error if the machine has no threads or file descriptors left.
-    pub fn start(
-        listener: TcpListener,
-        name: &str,
-        answer: impl Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static,
-    ) -> io::Result<Self> {
-        Self::start_service(listener, name, FunctionService(answer))
-    }
-
-    /// Starts like [`start`](Self::start), for a service that may have events.
-    ///
-    /// # Errors
-    /// Returns the errors of [`start`](Self::start).
-    pub fn start_service(
-        listener: TcpListener,
-        name: &str,
-        service: impl Service,
-    ) -> io::Result<Self> {
+    pub fn start(listener: TcpListener, name: &str, service: impl Service) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let (wake, woken) = UnixStream::pair()?;
         let finishes = Arc::new(AtomicBool::new(false));

@@ -42,6 +42,13 @@ pub trait Service: Send + 'static {
     }
 }
 
+/// A function is a service without events.
+impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for F {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
+        self(asked)
+    }
+}
+
 impl<'r> HttpRequest<'r> {
     /// A request without fields.
     pub fn new(method: &'r str, path: &'r str) -> Self {
