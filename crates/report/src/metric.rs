@@ -56,77 +56,54 @@ pub enum Direction {
     Lower,
 }
 
-/// Names of a metric, and the quantile of a percentile.
-struct Row {
-    name: &'static str,
-    label: &'static str,
-    option: Option<&'static str>,
-    quantile: Option<f64>,
-}
+/// A metric, its name, label and option, and the quantile of a percentile.
+type Row = (Metric, &'static str, &'static str, Option<&'static str>, Option<f64>);
+
+/// Every metric, in the order of its variants.
+pub(crate) const ROWS: [Row; 13] = [
+    (Metric::Throughput, "throughput_rps", "requests/s", Some("throughput"), None),
+    (Metric::Mean, "mean_ms", "avg (ms)", None, None),
+    (Metric::Min, "min_ms", "min (ms)", None, None),
+    (Metric::P50, "p50_ms", "p50 (ms)", Some("p50"), Some(0.5)),
+    (Metric::P90, "p90_ms", "p90 (ms)", Some("p90"), Some(0.9)),
+    (Metric::P95, "p95_ms", "p95 (ms)", Some("p95"), Some(0.95)),
+    (Metric::P99, "p99_ms", "p99 (ms)", Some("p99"), Some(0.99)),
+    (Metric::P99_9, "p99.9_ms", "p99.9 (ms)", Some("p99.9"), Some(0.999)),
+    (Metric::Max, "max_ms", "max (ms)", None, None),
+    (Metric::ClientCpu, CLIENT_CPU, "client µs/request", Some("client-cpu"), None),
+    (Metric::ServerCpu, SERVER_CPU, "server µs/request", Some("server-cpu"), None),
+    (Metric::Keys, "keys_per_s", "keys/s", None, None),
+    (Metric::Instructions, INSTRUCTIONS, "instructions/request", Some("instructions"), None),
+];
+const CLIENT_CPU: &str = "client_cpu_us_per_request";
+const SERVER_CPU: &str = "server_cpu_us_per_request";
+const INSTRUCTIONS: &str = "instructions_per_request";
 
 impl Metric {
-    /// All metrics that every run may have, in the order of reports.
-    pub const ALL: [Self; 11] = match Self::EVERY.first_chunk() {
-        Some(all) => *all,
-        None => unreachable!(),
+    /// All metrics that every run may have, in the order of reports: all but keys and instructions.
+    pub const ALL: [Self; 11] = {
+        let mut all = [Self::Throughput; 11];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = ROWS[at].0;
+            at += 1;
+        }
+        all
     };
-
-    /// Every metric, including keys and instructions, which few runs have.
-    pub(crate) const EVERY: [Self; 13] = [
-        Self::Throughput,
-        Self::Mean,
-        Self::Min,
-        Self::P50,
-        Self::P90,
-        Self::P95,
-        Self::P99,
-        Self::P99_9,
-        Self::Max,
-        Self::ClientCpu,
-        Self::ServerCpu,
-        Self::Keys,
-        Self::Instructions,
-    ];
-
-    /// The row of the metric in the table of all.
-    fn row(self) -> Row {
-        let (name, label, option, quantile) = match self {
-            Self::Throughput => ("throughput_rps", "requests/s", Some("throughput"), None),
-            Self::Mean => ("mean_ms", "avg (ms)", None, None),
-            Self::Min => ("min_ms", "min (ms)", None, None),
-            Self::P50 => ("p50_ms", "p50 (ms)", Some("p50"), Some(0.5)),
-            Self::P90 => ("p90_ms", "p90 (ms)", Some("p90"), Some(0.9)),
-            Self::P95 => ("p95_ms", "p95 (ms)", Some("p95"), Some(0.95)),
-            Self::P99 => ("p99_ms", "p99 (ms)", Some("p99"), Some(0.99)),
-            Self::P99_9 => ("p99.9_ms", "p99.9 (ms)", Some("p99.9"), Some(0.999)),
-            Self::Max => ("max_ms", "max (ms)", None, None),
-            Self::ClientCpu => {
-                ("client_cpu_us_per_request", "client µs/request", Some("client-cpu"), None)
-            }
-            Self::ServerCpu => {
-                ("server_cpu_us_per_request", "server µs/request", Some("server-cpu"), None)
-            }
-            Self::Keys => ("keys_per_s", "keys/s", None, None),
-            Self::Instructions => {
-                ("instructions_per_request", "instructions/request", Some("instructions"), None)
-            }
-        };
-        Row { name, label, option, quantile }
-    }
 
     /// The name in JSON and CSV, with its unit. Stable.
     pub fn name(self) -> &'static str {
-        self.row().name
+        ROWS[self as usize].1
     }
 
     /// The name on a command line, for metrics that a gate may name.
     pub fn option(self) -> Option<&'static str> {
-        self.row().option
+        ROWS[self as usize].3
     }
 
     /// The name in a table.
     pub fn label(self) -> &'static str {
-        self.row().label
+        ROWS[self as usize].2
     }
 
     /// The name without its unit.
@@ -144,7 +121,7 @@ impl Metric {
 
     /// The quantile of a percentile, which is only as precise as the histogram.
     pub fn quantile(self) -> Option<f64> {
-        self.row().quantile
+        ROWS[self as usize].4
     }
 
     /// Text for a table, with as many decimals as in reports of a run.

@@ -2,11 +2,12 @@
 
 use measure::Latency;
 
+use crate::metric::ROWS;
 use crate::{Metric, OperationFigures, Summary};
 
 /// The figures of one run, by [`Metric`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Figures([Option<f64>; Metric::EVERY.len()]);
+pub struct Figures([Option<f64>; ROWS.len()]);
 
 impl Figures {
     /// Makes the figures of a run, without unmeasured ones.
@@ -16,7 +17,7 @@ impl Figures {
 
     /// Makes the figures of a function.
     pub(crate) fn new(figure: impl Fn(Metric) -> Option<f64>) -> Self {
-        Self(Metric::EVERY.map(figure))
+        Self(ROWS.map(|(metric, ..)| figure(metric)))
     }
 
     /// Makes the figures of one operation of the run's mix.

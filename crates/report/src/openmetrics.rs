@@ -4,8 +4,10 @@
 //! [`exposition`](crate::exposition) writes them. The caller serves them; there is no socket and no clock
 //! here. <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
-use measure::{ConnectStages, Latency, OperationTally, Tally};
+use measure::{ConnectStages, Latency, Tally};
 use workload::Plan;
+
+use Figure::{Count, Histogram, Number};
 
 use crate::exposition::{Exposition, decimal};
 use crate::{OperationFigures, escape};
@@ -67,9 +69,7 @@ pub struct Counters {
 #[derive(Debug, Clone)]
 struct OperationCounters {
     name: String,
-    succeeded: u64,
-    misses: u64,
-    errors: u64,
+    outcomes: [(&'static str, u64); 3],
     bytes_out: u64,
     bytes_in: u64,
     response: Buckets,
@@ -109,9 +109,9 @@ impl Counters {
 impl OperationCounters {
     fn from_figures(figures: OperationFigures) -> Self {
         let OperationFigures { name, tally, bytes_out, bytes_in, .. } = figures;
+        let outcomes = [("hit", tally.ok), ("miss", tally.missed), ("error", tally.failed)];
         let response = Buckets::from_latency(tally.response());
-        let OperationTally { ok: succeeded, missed: misses, failed: errors, .. } = tally;
-        Self { name, succeeded, misses, errors, bytes_out, bytes_in, response }
+        Self { name, outcomes, bytes_out, bytes_in, response }
     }
 }
 
@@ -166,60 +166,38 @@ impl Buckets {
 
 /// A figure of a test, which takes one line or several.
 enum Figure<'t> {
-    Number(String),
+    Count(u64),
+    Number(f64),
     Histogram(&'t Buckets),
-}
-
-impl From<u64> for Figure<'_> {
-    fn from(count: u64) -> Self {
-        Self::Number(count.to_string())
-    }
-}
-
-impl From<f64> for Figure<'_> {
-    fn from(number: f64) -> Self {
-        Self::Number(decimal(number))
-    }
-}
-
-impl<'t> From<&'t Buckets> for Figure<'t> {
-    fn from(buckets: &'t Buckets) -> Self {
-        Self::Histogram(buckets)
-    }
 }
 
 /// Figures of one test in a family, each with its labels beside those of the test.
 type Figures<'t> = Vec<(Vec<(&'static str, String)>, Figure<'t>)>;
 
 /// A figure without labels of its own, if the test has it.
-fn plain<'t>(figure: impl IntoIterator<Item = impl Into<Figure<'t>>>) -> Figures<'t> {
-    figure.into_iter().map(|figure| (Vec::new(), figure.into())).collect()
+fn plain<'t>(figure: impl IntoIterator<Item = Figure<'t>>) -> Figures<'t> {
+    figure.into_iter().map(|figure| (Vec::new(), figure)).collect()
 }
 
 /// Figures that this label tells apart.
 fn each<'t>(
     label: &'static str,
-    figures: impl IntoIterator<Item = (impl Into<String>, impl Into<Figure<'t>>)>,
+    figures: impl IntoIterator<Item = (impl Into<String>, Figure<'t>)>,
 ) -> Figures<'t> {
-    let figures = figures.into_iter();
-    figures.map(|(name, figure)| (vec![(label, name.into())], figure.into())).collect()
+    figures.into_iter().map(|(name, figure)| (vec![(label, name.into())], figure)).collect()
 }
 
 /// A figure of each operation.
-fn by_operation<'t, F: Into<Figure<'t>>>(
-    test: &'t TestState,
-    figure: impl Fn(&'t OperationCounters) -> F,
-) -> Figures<'t> {
+fn by_operation(test: &TestState, figure: fn(&OperationCounters) -> Figure<'_>) -> Figures<'_> {
     each("operation", test.seen.operations.iter().map(|of| (&of.name, figure(of))))
 }
 
 /// Operations of a test by their outcomes.
 fn outcomes(test: &TestState) -> Figures<'_> {
     let operations = test.seen.operations.iter().flat_map(|of| {
-        let counts = [("hit", of.succeeded), ("miss", of.misses), ("error", of.errors)];
-        counts.map(|(outcome, count)| {
+        of.outcomes.map(|(outcome, count)| {
             let labels = vec![("operation", of.name.clone()), ("outcome", outcome.to_owned())];
-            (labels, count.into())
+            (labels, Count(count))
         })
     });
     operations.collect()
@@ -237,10 +215,10 @@ type Family = (
 /// The families, in order.
 const FAMILIES: [Family; 21] = [
     ("requests", "counter", "", "Requests answered, including error replies", |test| {
-        plain([test.seen.requests])
+        plain([Count(test.seen.requests)])
     }),
     ("errors", "counter", "", "Error replies by their first word", |test| {
-        each("kind", test.seen.errors.iter().map(|(kind, count)| (escape(kind), *count)))
+        each("kind", test.seen.errors.iter().map(|(kind, count)| (escape(kind), Count(*count))))
     }),
     (
         DEADLINE,
@@ -248,69 +226,71 @@ const FAMILIES: [Family; 21] = [
         "",
         "What has a deadline: answered in time, answered late, and given up",
         |test| {
-            let counts = test.seen.deadline.into_iter().flatten();
+            let counts = test.seen.deadline.into_iter().flatten().map(Count);
             each("outcome", ["in_time", "late", "given_up"].into_iter().zip(counts))
         },
     ),
     ("requests_per_second", "gauge", "", "Requests answered in the last second", |test| {
-        plain([test.rate_per_s])
+        plain([Number(test.rate_per_s)])
     }),
     (
         "response_time",
         "histogram",
         "seconds",
         "From when a request was due, or sent in a closed loop, to its reply, errors excluded",
-        |test| plain([&test.seen.response]),
+        |test| plain([Histogram(&test.seen.response)]),
     ),
     (
         "service_time",
         "histogram",
         "seconds",
         "From when a request was sent to its reply, errors excluded",
-        |test| plain([&test.seen.service]),
+        |test| plain([Histogram(&test.seen.service)]),
     ),
     (
         STAGES,
         "histogram",
         "seconds",
         "Each stage of opening a connection, with --connect",
-        |test| each("stage", test.seen.stages.iter().map(|(stage, of)| (*stage, of))),
+        |test| each("stage", test.seen.stages.iter().map(|(stage, of)| (*stage, Histogram(of)))),
     ),
     ("requests_in_flight", "gauge", "", "Requests sent and not yet answered", |test| {
-        plain([test.in_flight as f64])
+        plain([Number(test.in_flight as f64)])
     }),
     ("requests_backlog", "gauge", "", "Requests due by the rate and not sent", |test| {
-        plain(test.backlog.map(|count| count as f64))
+        plain(test.backlog.map(|count| Number(count as f64)))
     }),
     ("connections", "gauge", "", "Connections that are open and ready", |test| {
-        plain([test.connections as f64])
+        plain([Number(test.connections as f64)])
     }),
     ("client_cpu", "counter", "seconds", "CPU time of each worker thread", |test| {
-        each("worker", test.cpu_s.iter().enumerate().map(|(at, s)| (at.to_string(), *s)))
+        each("worker", test.cpu_s.iter().enumerate().map(|(at, s)| (at.to_string(), Number(*s))))
     }),
-    ("sent", "counter", "bytes", "Bytes of requests", |test| plain([test.seen.bytes_out])),
-    ("received", "counter", "bytes", "Bytes of replies", |test| plain([test.seen.bytes_in])),
+    ("sent", "counter", "bytes", "Bytes of requests", |test| plain([Count(test.seen.bytes_out)])),
+    ("received", "counter", "bytes", "Bytes of replies", |test| plain([Count(test.seen.bytes_in)])),
     ("operations", "counter", "", "Operations of a mix that ended, by outcome", outcomes),
     (
         "operation_time",
         "histogram",
         "seconds",
         "From when an operation was due, or sent in a closed loop, to its last reply",
-        |test| by_operation(test, |of| &of.response),
+        |test| by_operation(test, |of| Histogram(&of.response)),
     ),
     ("operation_sent", "counter", "bytes", "Bytes of an operation's requests", |test| {
-        by_operation(test, |of| of.bytes_out)
+        by_operation(test, |of| Count(of.bytes_out))
     }),
     ("operation_received", "counter", "bytes", "Bytes of the replies to an operation", |test| {
-        by_operation(test, |of| of.bytes_in)
+        by_operation(test, |of| Count(of.bytes_in))
     }),
     ("test_elapsed", "gauge", "seconds", "Time since measuring began", |test| {
-        plain([test.elapsed_s])
+        plain([Number(test.elapsed_s)])
     }),
-    ("test_progress", "gauge", "ratio", "Completed share of the test", |test| plain(test.progress)),
-    ("test_running", "gauge", "", "1 while load runs", |test| plain([f64::from(test.running)])),
+    ("test_progress", "gauge", "ratio", "Completed share of the test", |test| {
+        plain(test.progress.map(Number))
+    }),
+    ("test_running", "gauge", "", "1 while load runs", |test| plain([Number(test.running.into())])),
     ("test_warming_up", "gauge", "", "1 during warm-up", |test| {
-        plain([f64::from(test.warming_up)])
+        plain([Number(test.warming_up.into())])
     }),
 ];
 
@@ -338,8 +318,9 @@ pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
                 let mut labels = vec![("test", &*shown), ("engine", &*test.engine)];
                 labels.extend(own.iter().map(|(label, value)| (*label, &**value)));
                 match figure {
-                    Figure::Number(text) => page.line(&format!("{name}{total}"), &labels, text),
-                    Figure::Histogram(buckets) => buckets.write(&name, &labels, &mut page),
+                    Count(count) => page.line(&format!("{name}{total}"), &labels, count),
+                    Number(n) => page.line(&format!("{name}{total}"), &labels, &decimal(*n)),
+                    Histogram(buckets) => buckets.write(&name, &labels, &mut page),
                 }
             }
         }

@@ -98,6 +98,17 @@ impl Fault {
     pub fn is_own(self) -> bool {
         matches!(self, Self::Client | Self::Absence)
     }
+
+    /// Describes the cause in a clause.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::NoRoom => "every connection was waiting for replies",
+            Self::Outage => "nothing succeeded anymore",
+            Self::ServerOut => "requests waited for a server that was down",
+            Self::Client => "connections had room, but keystorm was late",
+            Self::Absence => "keystorm itself did not run for a while",
+        }
+    }
 }
 
 impl ScheduleFigures {
@@ -307,14 +318,7 @@ impl ScheduleFigures {
                 self.counted(self.due)
             )?;
         }
-        f.write_str(match self.fault {
-            Some(Fault::NoRoom) => ": every connection was waiting for replies",
-            Some(Fault::Outage) => ": nothing succeeded anymore",
-            Some(Fault::ServerOut) => ": requests waited for a server that was down",
-            Some(Fault::Absence) => ": keystorm itself did not run for a while",
-            Some(Fault::Client) => ": connections had room, but keystorm was late",
-            None => "",
-        })
+        self.fault.map_or(Ok(()), |fault| write!(f, ": {}", fault.describe()))
     }
 
     /// Describes whether the schedule was kept, and the share of requests that the latencies cover if most of

@@ -28,10 +28,8 @@ pub struct LiveDisplay<'p> {
     kind: LiveLine,
     /// Characters of the visible line; `None` if there is no live line.
     shown: Option<usize>,
-    /// Time and response times since the last line.
-    since_ns: u64,
-    requests: u64,
-    recent: Latency,
+    /// Figures since the last line.
+    recent: Recent,
     warming_up: bool,
     /// Time between rows on standard error, and the figures since the last one.
     rows: Option<Rows>,
@@ -40,15 +38,28 @@ pub struct LiveDisplay<'p> {
 
 struct Rows {
     every_ns: u64,
-    since_ns: u64,
-    requests: u64,
-    recent: Latency,
+    recent: Recent,
 }
 
-impl Rows {
-    fn new(every: Duration) -> Self {
-        let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        Self { every_ns, since_ns: 0, requests: 0, recent: Latency::new(2) }
+/// Requests since a line, and their response times.
+struct Recent {
+    since_ns: u64,
+    requests: u64,
+    response: Latency,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        // Two digits: nobody reads a third off a moving line.
+        Self { since_ns: 0, requests: 0, response: Latency::new(2) }
+    }
+}
+
+impl Recent {
+    fn add(&mut self, snapshot: &Snapshot<'_>) {
+        self.since_ns += snapshot.span_ns;
+        self.requests += snapshot.point.counted();
+        self.response.merge(&snapshot.tally.response());
     }
 }
 
@@ -61,8 +72,6 @@ impl<'p> LiveDisplay<'p> {
         let first = plan.load.shard.index == 1;
         let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
             .then_some(0);
-        // Two digits: nobody reads a third off a moving line.
-        let recent = Latency::new(2);
         Self {
             plan,
             title: plan.name.clone(),
@@ -70,9 +79,7 @@ impl<'p> LiveDisplay<'p> {
             test_count,
             kind,
             shown,
-            since_ns: 0,
-            requests: 0,
-            recent,
+            recent: Recent::default(),
             warming_up: false,
             rows: None,
             spikes: Spikes::default(),
@@ -82,7 +89,10 @@ impl<'p> LiveDisplay<'p> {
     /// Adds a row on standard error at this interval.
     pub fn with_rows(self, every: Option<Duration>) -> Self {
         // Of several shares one says them.
-        let rows = every.filter(|_| self.plan.load.shard.index == 1).map(Rows::new);
+        let rows = every.filter(|_| self.plan.load.shard.index == 1).map(|every| Rows {
+            every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX),
+            recent: Recent::default(),
+        });
         Self { rows, ..self }
     }
 
@@ -137,32 +147,24 @@ impl<'p> LiveDisplay<'p> {
             }
         }
         let Some(rows) = &mut self.rows else { return };
-        rows.since_ns += snapshot.span_ns;
-        rows.requests += snapshot.point.counted();
-        rows.recent.merge(&snapshot.tally.response());
-        if rows.since_ns < rows.every_ns {
+        rows.recent.add(snapshot);
+        let Recent { since_ns, requests, .. } = rows.recent;
+        if since_ns < rows.every_ns {
             return;
         }
-        let (since_ns, requests) = (rows.since_ns, rows.requests);
         let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
         if requests == 0 && matches!(self.plan.load.stop, Stop::AfterNs(ns) if from_ns >= ns) {
             return; // Nothing was due any more.
         }
-        let recent = std::mem::replace(&mut rows.recent, Latency::new(2));
-        (rows.since_ns, rows.requests) = (0, 0);
-        let progress = self.progress(snapshot, since_ns, requests, &recent);
+        let recent = std::mem::take(&mut rows.recent);
+        let progress = self.progress(snapshot, &recent);
         let row = progress_row(&progress, &wall_clock_s(SystemTime::now(), 0));
         self.clear();
         let _ = diagnostics::say(row);
     }
 
-    fn progress(
-        &self,
-        snapshot: &Snapshot<'_>,
-        since_ns: u64,
-        recent_requests: u64,
-        recent: &Latency,
-    ) -> LiveProgress {
+    fn progress(&self, snapshot: &Snapshot<'_>, recent: &Recent) -> LiveProgress {
+        let Recent { since_ns, requests, response } = recent;
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let ended = snapshot.total.operations_ended();
         let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
@@ -173,11 +175,11 @@ impl<'p> LiveDisplay<'p> {
             (Stop::Requests(_), n) => n.map(|n| ended as f64 / n as f64),
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
-        let quantile = |q| msec(recent.quantile_ns(q).map(|ns| ns as f64));
+        let quantile = |q| msec(response.quantile_ns(q).map(|ns| ns as f64));
         let schedule = self.plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
         let wanted_rps = schedule.filter(|_| !snapshot.warming_up).map(|schedule| {
             let due = |ns| self.plan.own_rate_per_s(schedule.due_by(ns));
-            let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
+            let from_ns = snapshot.elapsed_ns.saturating_sub(*since_ns);
             let span_s = (snapshot.elapsed_ns - from_ns) as f64 / 1e9;
             (due(snapshot.elapsed_ns) - due(from_ns)) / span_s
         });
@@ -185,13 +187,13 @@ impl<'p> LiveDisplay<'p> {
             title: self.title.clone(),
             unit: LiveUnit::from_plan(self.plan),
             warming_up: snapshot.warming_up,
-            interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
+            interval_rps: Some(*requests as f64 / (*since_ns as f64 / 1e9)),
             overall_rps: Some(ended as f64 / elapsed_s),
-            interval_avg_msec: msec(recent.mean_ns()),
+            interval_avg_msec: msec(response.mean_ns()),
             overall_avg_msec: msec(snapshot.total.response().mean_ns()),
             interval_p50_msec: quantile(0.5),
             interval_p99_msec: quantile(0.99),
-            interval_max_msec: msec(recent.max_ns().map(|ns| ns as f64)),
+            interval_max_msec: msec(response.max_ns().map(|ns| ns as f64)),
             wanted_rps,
             behind: snapshot.gauges.iter().map(|gauge| gauge.backlog).sum::<Option<u64>>(),
             errors: snapshot.total.errors.total(),
@@ -210,18 +212,12 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// Sets all sums to zero.
-    fn forget(&mut self) {
-        (self.since_ns, self.requests) = (0, 0);
-        self.recent.clear();
-    }
-
     /// Returns whether another line is due. The first comes with the first figures.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
         self.kind != LiveLine::All
             || self.shown == Some(0)
             || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
-            || self.since_ns >= OURS_EVERY_NS
+            || self.recent.since_ns >= OURS_EVERY_NS
     }
 }
 
@@ -242,15 +238,13 @@ impl Observer for LiveDisplay<'_> {
         let Some(shown) = self.shown else { return };
         if self.warming_up != snapshot.warming_up {
             self.warming_up = snapshot.warming_up;
-            self.forget();
+            self.recent = Recent::default();
         }
-        self.since_ns += snapshot.span_ns;
-        self.requests += snapshot.point.counted();
-        self.recent.merge(&snapshot.tally.response());
+        self.recent.add(snapshot);
         if !self.is_due(snapshot) {
             return;
         }
-        let progress = self.progress(snapshot, self.since_ns, self.requests, &self.recent);
+        let progress = self.progress(snapshot, &self.recent);
         // A terminal that does not know its size, such as one in a pipe, takes everything.
         let size = rustix::termios::tcgetwinsize(io::stdout());
         let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);
@@ -258,6 +252,6 @@ impl Observer for LiveDisplay<'_> {
         let len = line.chars().count();
         let text = if len < shown { cleared(shown) } else { String::new() };
         self.print(&format!("{text}{line}\r"), len);
-        self.forget();
+        self.recent = Recent::default();
     }
 }

@@ -22,7 +22,7 @@ use super::Unit;
 /// }
 /// assert_eq!(chart.points_shown(), 4);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Chart {
     /// Title, beginning like a sentence: `Response time over time`.
     pub title: String,
@@ -49,9 +49,10 @@ pub struct Chart {
 }
 
 /// Kind of marks that show points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum ChartKind {
     /// Lines through points in order of x.
+    #[default]
     Lines,
     /// Cells of this width on the x axis, each as high as its point's interval and the darker the greater its
     /// weight.
@@ -62,7 +63,7 @@ pub enum ChartKind {
 }
 
 /// An axis.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Axis {
     /// Name of the quantity; the unit is added to it.
     pub label: String,
@@ -73,9 +74,10 @@ pub struct Axis {
 }
 
 /// Mapping of values to distances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences, from zero if all values are positive.
+    #[default]
     Linear,
     /// Equal ratios; values must be above zero.
     Log,
@@ -239,18 +241,7 @@ impl Chart {
 
     /// A chart of lines, without any yet.
     pub fn lines(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self {
-            title: title.into(),
-            of: String::new(),
-            note: String::new(),
-            kind: ChartKind::Lines,
-            x,
-            y,
-            series: Vec::new(),
-            guides: Vec::new(),
-            bands: Vec::new(),
-            extent: None,
-        }
+        Self { title: title.into(), x, y, ..Self::default() }
     }
 
     /// Creates an empty chart of cells of `width` on the x axis.
@@ -278,7 +269,7 @@ impl Chart {
         y: Axis,
     ) -> Self {
         let kind = ChartKind::Bars(categories.into_iter().map(Into::into).collect());
-        Self { kind, ..Self::lines(title, Axis::linear("", Unit::Plain), y) }
+        Self { kind, ..Self::lines(title, Axis::default(), y) }
     }
 
     /// Makes a chart of the latency at each rate: the curve of a search, with the target and the rate that

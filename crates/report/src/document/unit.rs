@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 /// Unit of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A bare number.
+    #[default]
     Plain,
     /// Whole things, such as connections.
     Count,
@@ -38,12 +39,12 @@ const TIME: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
 impl Unit {
     /// A value with its unit, to three or four digits: `12.3k/s`, `351 µs`, `99.5 %`.
     pub fn show(self, value: f64) -> String {
-        self.label(value, true)
+        self.written(value, FIGURES, true)
     }
 
     /// A figure with trailing zeros, so that figures in a column align: `3.50 ms`, `31.0 ms`.
     pub fn show_even(self, value: f64) -> String {
-        self.label(value, false)
+        self.written(value, FIGURES, false)
     }
 
     /// Labels of neighbouring ticks, with enough digits to differ.
@@ -53,10 +54,6 @@ impl Unit {
         };
         let are_apart = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
         (FIGURES..=FIGURES_MAX).map(labels).find(are_apart).unwrap_or_else(|| labels(FIGURES))
-    }
-
-    fn label(self, value: f64, brief: bool) -> String {
-        self.written(value, FIGURES, brief)
     }
 
     fn written(self, value: f64, figures: usize, brief: bool) -> String {

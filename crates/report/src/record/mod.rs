@@ -41,7 +41,7 @@ const EXPERIMENTS: [&str; 6] = [
 ];
 
 /// The document: the tests that one job has carried out so far.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Record {
     schema: String,
     /// Set if every requested test has been carried out as planned.
@@ -94,19 +94,7 @@ impl Record {
     /// Creates a document without tests. `suite` distinguishes the tests of a suite from a user's command,
     /// whose report ends differently.
     pub fn new(suite: bool) -> Self {
-        Self {
-            schema: SCHEMA.to_owned(),
-            complete: false,
-            suite,
-            host: None,
-            other_hosts: Vec::new(),
-            server: ServerFacts::default(),
-            client: Client::default(),
-            plan: Vec::new(),
-            tests: Vec::new(),
-            repeats: Vec::new(),
-            figures: Vec::new(),
-        }
+        Self { schema: SCHEMA.to_owned(), suite, ..Self::default() }
     }
 
     /// Puts test number `at`: replaces it, or adds it at the end.

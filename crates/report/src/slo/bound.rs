@@ -95,12 +95,9 @@ impl ClauseEvidence {
                     let ended = point.counted().saturating_sub(point.errors);
                     (ended.saturating_sub(point.in_time.unwrap_or(ended)), point.counted())
                 });
-                let mut groups: Vec<(u64, u64)> = groups.collect();
                 let given_up = summary.deadline.map_or(0, |deadline| deadline.given_up);
-                if given_up > 0 {
-                    groups.push((given_up, given_up));
-                }
-                Self::Beyond(groups)
+                let given_up = (given_up > 0).then_some((given_up, given_up));
+                Self::Beyond(groups.chain(given_up).collect())
             }
             Measure::Goodput => {
                 let timeline = &run.measurement.timeline;
@@ -126,9 +123,7 @@ impl ClauseEvidence {
                 if all != summary.requests {
                     groups = vec![(summary.errors, summary.requests)];
                 }
-                if without_reply > 0 {
-                    groups.push((without_reply, without_reply));
-                }
+                groups.extend((without_reply > 0).then_some((without_reply, without_reply)));
                 Self::Beyond(groups)
             }
         }
@@ -201,6 +196,10 @@ impl ClauseEvidence {
     fn groups(&self) -> &[(u64, u64)] {
         if let Self::Beyond(groups) = self { groups } else { &[] }
     }
+
+    fn means(&self) -> &[f64] {
+        if let Self::Means(means) = self { means } else { &[] }
+    }
 }
 
 impl Clause {
@@ -209,13 +208,10 @@ impl Clause {
         let left: Vec<ClauseTrial<'_>> =
             trials.iter().map(|trial| ClauseTrial { seen: trial.left, ..*trial }).collect();
         let allowed = self.allowed();
-        let share = |trials: &[ClauseTrial<'_>]| {
-            Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
-        };
         match self.measure {
             Measure::Quantile(_) | Measure::Errors | Measure::Late => {
-                let others = share(&without_worst(&left)).is_none_or(|of| of.share >= allowed);
-                share(&left).is_some_and(|of| of.share >= allowed + of.margin(allowed)) && others
+                let others = share_of(&without_worst(&left)).is_none_or(|of| of.share >= allowed);
+                share_of(&left).is_some_and(|of| of.share >= allowed + of.margin(allowed)) && others
             }
             Measure::Mean => {
                 let (value, (low, _)) = mean_of(&left);
@@ -260,6 +256,8 @@ impl Clause {
             Measure::Max => (worst_of(trials), (None, None)),
         };
         let beyond = trials.iter().filter(|trial| self.is_beyond(trial.seen)).count();
+        let is_rate = self.measure == Measure::Goodput;
+        let (worst, best) = if is_rate { (low, high) } else { (high, low) };
         let outcome = match self.measure {
             Measure::Max if beyond == 0 => Outcome::Kept,
             Measure::Max if beyond * 2 > trials.len() => Outcome::Missed,
@@ -267,11 +265,8 @@ impl Clause {
             // A single span has only a mean.
             Measure::Mean | Measure::Goodput if low.is_none() && self.keeps(value) => Outcome::Kept,
             Measure::Mean | Measure::Goodput if low.is_none() => Outcome::Missed,
-            Measure::Goodput if low.is_some_and(|low| self.keeps(low)) => Outcome::Kept,
-            Measure::Goodput if high.is_some_and(|high| !self.keeps(high)) => Outcome::Missed,
-            Measure::Goodput => Outcome::Undecided,
-            _ if high.is_some_and(|high| high < self.below) => Outcome::Kept,
-            _ if low.is_some_and(|low| low >= self.below) => Outcome::Missed,
+            _ if worst.is_some_and(|end| self.keeps(end)) => Outcome::Kept,
+            _ if best.is_some_and(|end| !self.keeps(end)) => Outcome::Missed,
             _ => Outcome::Undecided,
         };
         let untouched = || trials.iter().all(|trial| trial.seen == trial.left);
@@ -290,13 +285,10 @@ impl Clause {
 
     /// Share of errors, with a margin as for a share as large as the bound.
     fn errors(&self, trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
-        let share = |trials: &[ClauseTrial<'_>]| {
-            Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
-        };
-        let all = share(trials);
+        let all = share_of(trials);
         let value = all.map_or(0.0, |share| share.share);
         let margin = all.map_or(1.0, |share| share.margin(self.below));
-        let others = share(&without_worst(trials)).map(|share| share.share);
+        let others = share_of(&without_worst(trials)).map(|share| share.share);
         let low = others.unwrap_or(value).min(value - margin).max(0.0);
         (value, (Some(low), Some((value + margin).min(1.0))))
     }
@@ -310,14 +302,22 @@ fn without_worst<'t>(trials: &[ClauseTrial<'t>]) -> Vec<ClauseTrial<'t>> {
     others.map(|(_, trial)| *trial).collect()
 }
 
+fn share_of(trials: &[ClauseTrial<'_>]) -> Option<Share> {
+    Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
+}
+
+fn mean_over(trials: &[ClauseTrial<'_>]) -> Option<Mean> {
+    let means = trials.iter().flat_map(|trial| trial.seen.means()).copied();
+    Mean::from_values(&means.collect::<Vec<_>>())
+}
+
 fn worst_of(trials: &[ClauseTrial<'_>]) -> f64 {
     trials.iter().map(|trial| trial.seen.badness()).fold(0.0, f64::max)
 }
 
 fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
     let bound = 1.0 - quantile;
-    let groups: Vec<&[(u64, u64)]> = trials.iter().map(|trial| trial.seen.groups()).collect();
-    let margin = Share::of_trials(&groups).map_or(1.0, |share| share.margin(bound));
+    let margin = share_of(trials).map_or(1.0, |share| share.margin(bound));
     let at = |trials: &[ClauseTrial<'_>], q: f64| {
         let mut response = trials.first()?.response.clone();
         trials[1..].iter().for_each(|more| response.merge(more.response));
@@ -330,15 +330,8 @@ fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
 }
 
 fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
-    let mean = |trials: &[ClauseTrial<'_>]| {
-        let values = trials.iter().flat_map(|trial| match trial.seen {
-            ClauseEvidence::Means(means) => means.clone(),
-            ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
-        });
-        Mean::from_values(&values.collect::<Vec<_>>())
-    };
-    let all = mean(trials);
-    let others = mean(&without_worst(trials)).map(|mean| mean.mean);
+    let all = mean_over(trials);
+    let others = mean_over(&without_worst(trials)).map(|mean| mean.mean);
     let interval = all.and_then(|mean| mean.interval);
     let quickest = trials.iter().filter_map(|trial| trial.response.min_ns()).min();
     let low = interval.map(|interval| others.unwrap_or(interval.low).min(interval.low));
@@ -349,15 +342,8 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
 
 /// Mean rate over all spans; of several trials, the upper end is never below the mean of the best one.
 fn rate_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
-    let spans = |trials: &[ClauseTrial<'_>]| -> Vec<f64> {
-        let means = trials.iter().filter_map(|trial| match trial.seen {
-            ClauseEvidence::Means(means) => Some(means),
-            ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => None,
-        });
-        means.flatten().copied().collect()
-    };
-    let all = Mean::from_values(&spans(trials));
-    let best = trials.iter().filter_map(|trial| Mean::from_values(&spans(&[*trial])));
+    let all = mean_over(trials);
+    let best = trials.iter().filter_map(|trial| mean_over(&[*trial]));
     let best = best.map(|mean| mean.mean).fold(0.0, f64::max);
     let interval = all.and_then(|mean| mean.interval);
     let high = interval.map(|interval| match trials.len() {

@@ -235,15 +235,13 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
     let unanswered = 1.0 - answered as f64 / schedule.due.max(1) as f64;
     let too_late = missed_share - MISSED_SHARE;
     let (what, text, over) = if missed && schedule.fault.is_some_and(Fault::is_own) {
-        let text = "schedule missed: connections had room, but keystorm was late";
-        (Miss::Late, text.to_owned(), too_late)
+        (Miss::Late, format!("schedule missed: {}", Fault::Client.describe()), too_late)
     } else if missed && schedule.late == 0 {
         let (unsent, due) = (schedule.unsent, schedule.due);
         let text = format!("schedule missed: {unsent} of {due} requests were never sent");
         (Miss::NeverSent, text, too_late)
     } else if missed {
-        let text = "schedule missed: every connection was waiting for replies";
-        (Miss::NoRoom, text.to_owned(), too_late)
+        (Miss::NoRoom, format!("schedule missed: {}", Fault::NoRoom.describe()), too_late)
     } else if let Some(behind_ns) = schedule.behind_ns {
         let behind = behind_ns as f64 / schedule.span_ns.max(1) as f64;
         (Miss::Behind, schedule.behind(), behind - BEHIND_SHARE)

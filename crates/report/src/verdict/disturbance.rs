@@ -142,44 +142,39 @@ impl Disturbance {
     /// A disturbance with the evidence for its cause.
     pub(super) fn of_cause(cause: Cause, evidence: &Evidence) -> Self {
         let client = evidence.client.unwrap_or(ThreadUse::new(0.0, 0.0, 0.0));
-        let (text, figures) = match cause {
+        let (text, name, value) = match cause {
             Cause::CpuHeld | Cause::CpuShared => return Self::held(cause, evidence),
             Cause::ClientAbsent => {
                 let length = time(evidence.absent_s);
-                (
-                    format!("the client itself did not run for {length}, as if stopped"),
-                    figure("client_absent", evidence.absent_s, "seconds"),
-                )
+                let text = format!("the client itself did not run for {length}, as if stopped");
+                (text, "client_absent", evidence.absent_s)
             }
             Cause::CpuStolen => {
                 let stolen = percent(evidence.stolen);
-                (
-                    format!("the hypervisor gave {stolen} of this machine's CPU time to others"),
-                    figure("cpu_stolen", evidence.stolen, "share"),
-                )
+                let text =
+                    format!("the hypervisor gave {stolen} of this machine's CPU time to others");
+                (text, "cpu_stolen", evidence.stolen)
             }
-            Cause::ClientQuota => (
-                format!(
-                    "the CPU quota stopped the client for {} of the time",
-                    percent(client.throttled)
-                ),
-                figure("client_stopped_by_quota", client.throttled, "share"),
-            ),
-            Cause::ClientBusy => (
-                format!("the client was {} busy", percent(client.cpu)),
-                figure("client_worker_busy", client.cpu, "share"),
-            ),
+            Cause::ClientQuota => {
+                let throttled = percent(client.throttled);
+                let text = format!("the CPU quota stopped the client for {throttled} of the time");
+                (text, "client_stopped_by_quota", client.throttled)
+            }
+            Cause::ClientBusy => {
+                let text = format!("the client was {} busy", percent(client.cpu));
+                (text, "client_worker_busy", client.cpu)
+            }
             Cause::ClientLate => {
                 let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
                 let late = schedule.map_or(String::new(), ScheduleFigures::late_percent);
                 let share = schedule.map_or(0.0, |s| s.late as f64 / s.due.max(1) as f64);
-                (
-                    format!("{late} was sent over 10 ms late, although connections had room"),
-                    figure("sent_too_late", share, "share"),
-                )
+                let text =
+                    format!("{late} was sent over 10 ms late, although connections had room");
+                (text, "sent_too_late", share)
             }
         };
-        Self { cause, evidence: vec![figures], text }
+        let unit = if cause == Cause::ClientAbsent { "seconds" } else { "share" };
+        Self { cause, evidence: vec![figure(name, value, unit)], text }
     }
 
     /// Returns the disturbance of threads that waited for a CPU.

@@ -59,15 +59,7 @@ pub fn gets_warning(plan: &Plan, watched: &WatchRecord) -> Option<String> {
 }
 
 /// Names of memcached's settings that limit memory and clients.
-pub(super) const BOUNDS: Bounds =
-    Bounds { memory: "its memory limit (-m)", clients: "its connection limit, -c" };
-
-/// Names of a server's limits in its own words.
-pub(super) struct Bounds {
-    pub(super) memory: &'static str,
-    /// Settings for which the server turns clients away.
-    pub(super) clients: &'static str,
-}
+pub(super) const BOUNDS: [&str; 2] = ["its memory limit (-m)", "its connection limit, -c"];
 
 /// Warns of pipelines that the server interrupts: it serves a limited number of requests of a connection, and
 /// then others first.

@@ -9,7 +9,7 @@ use measure::{Ending, Measurement, NodeTally};
 use workload::quantity::noun;
 use workload::{Arg, CommandSpec, Plan};
 
-use super::memcache::{self, Bounds};
+use super::memcache;
 use super::misses::{misses, moving_hit_ratio};
 use super::new_connections::beyond_backlog;
 use super::no_receiver::no_receiver;
@@ -59,7 +59,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     let mut found: Vec<Warning> = watched
         .servers
         .iter()
-        .flat_map(|server| of_server(server, if memcache { &memcache::BOUNDS } else { &BOUNDS }))
+        .flat_map(|server| of_server(server, if memcache { memcache::BOUNDS } else { BOUNDS }))
         .collect();
     // In a run of several processes, the other clients are their own.
     let others = plan.load.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
@@ -132,55 +132,48 @@ pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
 }
 
 /// Names of the bounds of Redis and Valkey.
-const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or protected mode" };
+const BOUNDS: [&str; 2] = ["maxmemory", "maxclients, or protected mode"];
 
-fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
+fn of_server(server: &ServerUse, [memory, limit]: [&str; 2]) -> Vec<Warning> {
     let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
     let fork = some(server.fork_usec).map_or(String::new(), |usec| {
         let at = forked_at(server).map_or(String::new(), |at| format!(" at about {at} UTC"));
         format!("; the fork paused it for {}{at}", time(usec as f64 / 1e6))
     });
-    let counted = |number: Option<u64>, noun| some(number).map(|number| many(number, noun));
-    let monitored = some(server.monitors).map(|clients| match clients {
-        1 => "1 client uses".to_owned(),
-        clients => format!("{clients} clients use"),
-    });
-    let (evicted, rejected) =
-        (counted(server.evicted_keys, "key"), counted(server.rejected_connections, "client"));
-    let texts = [
-        (
-            WarningKind::Saved,
-            (server.saved == Some(true))
-                .then(|| format!("the server took a snapshot during the test{fork}")),
-        ),
-        (
-            WarningKind::Rewrote,
-            (server.rewrote == Some(true))
-                .then(|| format!("the server rewrote its append-only file during the test{fork}")),
-        ),
-        (
-            WarningKind::Monitored,
-            monitored.map(|who| format!("{who} MONITOR, which slows every command down")),
-        ),
-        (
-            WarningKind::Evicted,
-            evicted
-                .map(|keys| format!("the server evicted {keys} to stay below {}", bounds.memory)),
-        ),
-        (WarningKind::Swapped, swapped(server)),
-        (
-            WarningKind::Rejected,
-            rejected.map(|who| format!("the server turned {who} away ({})", bounds.clients)),
-        ),
-    ];
-    let found = texts.into_iter().filter_map(|(kind, text)| Some(Warning::new(kind, text?)));
+    let mut found = Vec::new();
+    let mut warn = |kind, text: String| found.push(Warning::new(kind, text));
+    if server.saved == Some(true) {
+        warn(WarningKind::Saved, format!("the server took a snapshot during the test{fork}"));
+    }
+    if server.rewrote == Some(true) {
+        let text = format!("the server rewrote its append-only file during the test{fork}");
+        warn(WarningKind::Rewrote, text);
+    }
+    if let Some(clients) = some(server.monitors) {
+        let use_it = if clients == 1 { "client uses" } else { "clients use" };
+        let text = format!("{clients} {use_it} MONITOR, which slows every command down");
+        warn(WarningKind::Monitored, text);
+    }
+    if let Some(keys) = some(server.evicted_keys) {
+        let keys = many(keys, "key");
+        let text = format!("the server evicted {keys} to stay below {memory}");
+        warn(WarningKind::Evicted, text);
+    }
+    if let Some(text) = swapped(server) {
+        warn(WarningKind::Swapped, text);
+    }
+    if let Some(clients) = some(server.rejected_connections) {
+        let who = many(clients, "client");
+        warn(WarningKind::Rejected, format!("the server turned {who} away ({limit})"));
+    }
     let changed = server.settings.iter().filter_map(|setting| {
         let (name, old, new) = (&setting.name, setting.changed_from.as_ref()?, &setting.value);
         let text =
             format!("the server's {name} was changed during the test from \"{old}\" to \"{new}\"");
         Some(Warning::about(WarningKind::SettingChanged, name, text))
     });
-    found.chain(changed).collect()
+    found.extend(changed);
+    found
 }
 
 /// Returns the time of the server's last fork by this machine's clock, to a second or two.

@@ -5,6 +5,7 @@ use host::BusyPart;
 
 use super::advice::advice;
 use super::causes::waited;
+use super::disturbance::figure;
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
@@ -324,25 +325,18 @@ fn shortfall(evidence: &Evidence) -> String {
 }
 
 /// Describes why requests left late, if known, as the end of a sentence.
-fn room(evidence: &Evidence) -> &'static str {
+fn room(evidence: &Evidence) -> String {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
-        Some(Fault::Client) => ", although connections had room",
-        Some(Fault::Outage) => ", since nothing succeeded anymore",
-        Some(Fault::ServerOut) => ", since requests waited for a server that was down",
-        Some(Fault::Absence) => ", since keystorm itself did not run for a while",
-        Some(Fault::NoRoom) => ", since every connection was waiting for replies",
-        None => "",
+        Some(Fault::Client) => ", although connections had room".to_owned(),
+        Some(fault) => format!(", since {}", fault.describe()),
+        None => String::new(),
     }
 }
 
 fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
     let by_quota = |time: ThreadUse| Some(time.throttled).filter(|share| *share > 0.0);
     let of = |name: &str, value: Option<f64>, unit: &str| {
-        value.filter(|value| value.is_finite()).map(|value| EvidenceFigure {
-            name: name.to_owned(),
-            value,
-            unit: unit.to_owned(),
-        })
+        value.filter(|value| value.is_finite()).map(|value| figure(name, value, unit))
     };
     let server = evidence.server.map(|side| side.time);
     let part = match evidence.server.map(|side| (side.part, side.polls)) {
