@@ -121,7 +121,7 @@ fn a_listener_costs_no_second_copy_of_what_was_measured() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let at = MetricsAt { host: "127.0.0.1".to_owned(), port };
     let pace = DrawPace { every: Duration::ZERO, rest: 0 };
-    let page = LivePage::serve(&at, pace, &Diagnostics::Stderr).unwrap();
+    let page = LivePage::serve(&at, pace, true, &Diagnostics::Stderr).unwrap();
     let mut listener = Listener::on_port(port);
     assert!(listener.next_page_has("keystorm"));
     let _profiler = dhat::Profiler::builder().testing().build();

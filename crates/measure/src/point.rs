@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{EncodedLatency, Latency, Tally};
 
 /// Figures of all workers for one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Number of the interval.
     pub index: u32,

@@ -50,19 +50,17 @@ impl fmt::Display for CpuFigures {
             cores.map_or(String::new(), |cores| format!(" ({:.0} % of one core)", cores * 100.0))
         };
         let per = self.unit.singular();
+        let side =
+            |name, us_each, cores| format!("{name} {} µs/{per}{}", us(us_each), share(cores));
         match (self.server_us, self.client_us) {
-            (Some(server), Some(client)) => {
-                let of = share(self.server_cores);
-                write!(f, "server {} µs/{per}{of}, client {}", us(server), us(client))
-            }
-            (Some(server), None) => {
-                write!(f, "server {} µs/{per}{}", us(server), share(self.server_cores))
+            (Some(server), client) => {
+                f.write_str(&side("server", server, self.server_cores))?;
+                client.map_or(Ok(()), |client| write!(f, ", client {}", us(client)))
             }
             (None, Some(client)) => {
-                let of = share(self.client_cores);
-                write!(f, "client {} µs/{per}{of}, server unknown", us(client))
+                write!(f, "{}, server unknown", side("client", client, self.client_cores))
             }
-            (None, None) => write!(f, "unknown"),
+            (None, None) => f.write_str("unknown"),
         }
     }
 }

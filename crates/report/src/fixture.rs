@@ -140,20 +140,7 @@ pub fn open_loop() -> Run {
 
 /// An interval with a count only.
 pub fn point(index: u32, requests: u64) -> Point {
-    Point {
-        index,
-        requests,
-        errors: 0,
-        operations: None,
-        in_time: None,
-        misses: None,
-        p50_ns: None,
-        p99_ns: None,
-        max_ns: None,
-        late_max_ns: None,
-        own_late_max_ns: None,
-        response: None,
-    }
+    Point { index, requests, ..Point::default() }
 }
 
 /// Like [`complete`], on a schedule and with a worker's data of each interval.

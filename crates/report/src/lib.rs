@@ -63,7 +63,6 @@ mod waits;
 mod wall_clock;
 
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
-pub use common_span::CommonSpan;
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
 pub use csv::write_row;

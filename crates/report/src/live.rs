@@ -110,23 +110,23 @@ pub fn progress_line(progress: &LiveProgress, kind: LiveLine, columns: Option<us
         LiveLine::MeansAndDone => format!("{title}{means} {done}"),
         LiveLine::All => {
             // Figures have room to grow, so that none moves while it is read.
-            let (now, more) = (now(progress), more(progress));
+            let (now, most) = (now(progress), more(progress, false));
             let means = format!(
                 "(overall: {:>8.0}) avg_msec={:>7} (overall: {:>7})",
                 figure(progress.overall_rps),
                 msec(progress.interval_avg_msec),
                 msec(progress.overall_avg_msec),
             );
-            let whole = format!("{title}{now} {means} {done} {more}");
+            let whole = format!("{title}{now} {means} {done} {most}");
             if whole.chars().count() <= room {
                 return whole;
             }
             // If space is short, the figures take precedence over the full command, and the backlog over the
             // median.
-            let all = format!("{now} {more}");
+            let all = format!("{now} {most}");
             let title_min = title.chars().count().min(TITLE_MIN);
             let fits = all.chars().count() + title_min <= room || progress.behind.is_none();
-            let rest = if fits { all } else { format!("{now} {}", least(progress)) };
+            let rest = if fits { all } else { format!("{now} {}", more(progress, true)) };
             let left = room.saturating_sub(rest.chars().count()).max(TITLE_MIN);
             title.chars().take(left).collect::<String>() + &rest
         }
@@ -150,26 +150,17 @@ fn now(progress: &LiveProgress) -> String {
     format!(": {name}={rate:>8.0}{of}")
 }
 
-/// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`.
-fn more(progress: &LiveProgress) -> String {
+/// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`; where there is no room, without the
+/// median and the remaining time.
+fn more(progress: &LiveProgress, is_narrow: bool) -> String {
+    let p50 = format!("p50={:>7} ", msec(progress.interval_p50_msec));
+    let p50 = if is_narrow { "" } else { &p50 };
     let behind = progress.behind.map_or(String::new(), |count| format!(" behind={count}"));
     format!(
-        "p50={:>7} p99={:>8} msec{behind} errors={}{}",
-        msec(progress.interval_p50_msec),
+        "{p50}p99={:>8} msec{behind} errors={}{}",
         msec(progress.interval_p99_msec),
         progress.errors,
-        outlook(progress),
-    )
-}
-
-/// `p99=   1.203 msec behind=0 errors=0 [45 %]`.
-fn least(progress: &LiveProgress) -> String {
-    format!(
-        "p99={:>8} msec behind={} errors={}{}",
-        msec(progress.interval_p99_msec),
-        progress.behind.unwrap_or_default(),
-        progress.errors,
-        outlook(&LiveProgress { time_left_s: None, ..progress.clone() }),
+        outlook(progress, is_narrow),
     )
 }
 
@@ -217,13 +208,13 @@ fn finite(value: Option<f64>) -> Option<f64> {
 }
 
 /// ` [3/24, 45 %, 12 s left]`, or its known parts.
-fn outlook(progress: &LiveProgress) -> String {
+fn outlook(progress: &LiveProgress, is_narrow: bool) -> String {
     let test = (progress.test_count > 1)
         .then(|| format!("{}/{}", progress.test_index, progress.test_count));
     // Rounded down: nothing that still runs is at 100 %.
     let share = finite(progress.share_done)
         .map(|s| format!("{:.0} %", (s.clamp(0.0, 1.0) * 100.0).floor()));
-    let left = finite(progress.time_left_s).map(time_left);
+    let left = finite(progress.time_left_s).filter(|_| !is_narrow).map(time_left);
     let known: Vec<String> = [test, share, left].into_iter().flatten().collect();
     if known.is_empty() { String::new() } else { format!(" [{}]", known.join(", ")) }
 }

@@ -3,8 +3,9 @@
 //! The maker of a job sets it, and nobody asks by which name keystorm was called. Crates of other tools bring their
 //! own; those of redis-benchmark and valkey-benchmark are here with their layouts.
 
-use host::Questions;
+use host::{NodeFacts, Questions};
 use spec::{Dialect, dialect};
+use workload::ReadFrom;
 
 /// Differences between front ends: vocabulary, reports, standard error, and questions to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,18 @@ pub enum NodeNames {
     Masters,
     /// Primaries and replicas, depending on where reads go.
     PrimariesAndReplicas,
+}
+
+impl NodeNames {
+    /// The role of the nodes that reports list, and which they are.
+    pub fn listed(self, read_from: ReadFrom) -> (&'static str, fn(&NodeFacts) -> bool) {
+        match (self, read_from) {
+            (Self::Masters, _) => ("master", |node| node.master),
+            (Self::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", |node| node.master),
+            (Self::PrimariesAndReplicas, ReadFrom::Replicas) => ("replica", |node| !node.master),
+            (_, ReadFrom::All | ReadFrom::Nearest) => ("cluster", |_| true),
+        }
+    }
 }
 
 /// Figures in the progress line.

@@ -7,10 +7,11 @@
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage};
 use workload::{Pace, Stop};
 
+use crate::common_span::common_span;
 use crate::metric::COLUMNS;
 use crate::quantity::time;
 use crate::{
-    CommonSpan, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, OperationFigures, Run,
+    DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups, OperationFigures, Run,
     ScheduleFigures, SpanFigures, TlsFigures, escape,
 };
 use crate::{connects, figures};
@@ -34,7 +35,7 @@ pub struct Summary<'r> {
     /// Answered requests per second; 0 for a run that took no time.
     pub throughput_rps: f64,
     /// Span in which all clients of a merged run ran, if shorter than the run.
-    pub together: Option<CommonSpan>,
+    pub together: Option<String>,
     /// Latency from due to reply; in a closed loop equal to `service`.
     pub response: LatencyFigures,
     /// Latency from sent to reply.
@@ -94,7 +95,7 @@ impl<'r> Summary<'r> {
             errors: total.errors.total(),
             elapsed_s,
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
-            together: CommonSpan::from_measurement(measurement),
+            together: common_span(measurement),
             response,
             service: if open { known(&total.service()) } else { response },
             first_byte: plan

@@ -2,17 +2,9 @@
 
 use crate::{Warning, WarningTopic};
 
-/// Texts in groups, each with a key.
+/// Texts in groups: the key of each, the text of its first run, and the number of its runs.
 #[derive(Debug, Clone)]
-pub struct TextGroups<K>(Vec<Group<K>>);
-
-#[derive(Debug, Clone)]
-struct Group<K> {
-    key: K,
-    /// Text of the first run.
-    text: String,
-    runs: usize,
-}
+pub struct TextGroups<K>(Vec<(K, String, usize)>);
 
 impl<K> Default for TextGroups<K> {
     fn default() -> Self {
@@ -23,19 +15,18 @@ impl<K> Default for TextGroups<K> {
 impl<K: PartialEq> TextGroups<K> {
     /// Adds the text of a run. Returns whether it is the first of its group.
     pub fn add(&mut self, key: K, text: &str) -> bool {
-        match self.0.iter_mut().find(|group| group.key == key) {
-            Some(group) => group.runs += 1,
-            None => {
-                self.0.push(Group { key, text: text.to_owned(), runs: 1 });
-                return true;
-            }
+        let known = self.0.iter_mut().find(|(known, ..)| *known == key);
+        let is_new = known.is_none();
+        match known {
+            Some((.., runs)) => *runs += 1,
+            None => self.0.push((key, text.to_owned(), 1)),
         }
-        false
+        is_new
     }
 
     /// The first text of each group and the number of its runs, in order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.0.iter().map(|group| (group.text.as_str(), group.runs))
+        self.0.iter().map(|(_, text, runs)| (text.as_str(), *runs))
     }
 }
 

@@ -115,23 +115,11 @@ struct Drawing {
 }
 
 impl LivePage {
-    /// Listens at this address, for browsers that watch runs.
+    /// Listens at this address, for browsers that watch runs, and may set marks, or an experiment.
     ///
     /// # Errors
     /// Returns an error if it cannot listen on the address.
-    pub fn serve(at: &MetricsAt, pace: DrawPace, remarks: &Diagnostics) -> Result<Self> {
-        Self::begin(at, pace, true, remarks)
-    }
-
-    /// Listens at this address, for browsers that watch an experiment.
-    ///
-    /// # Errors
-    /// Returns the errors of [`serve`](Self::serve).
-    pub fn of_experiment(at: &MetricsAt) -> Result<Self> {
-        Self::begin(at, DrawPace::default(), false, &Diagnostics::Stderr)
-    }
-
-    fn begin(
+    pub fn serve(
         at: &MetricsAt,
         pace: DrawPace,
         takes_marks: bool,

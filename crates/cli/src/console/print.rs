@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use measure::{Ending, Failure};
 use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Summary};
 use workload::quantity::{counted, noun};
-use workload::{ReadFrom, Target, streams};
+use workload::{Target, streams};
 
 use crate::console::diagnostics::{self, Asides, ClosedPipe};
 use crate::console::report_file::{self, ReportFile};
@@ -157,15 +157,9 @@ pub fn cluster_nodes(
         return String::new();
     }
     let read_from = target.cluster.unwrap_or_default().read_from;
-    let of = |master| server.nodes.iter().filter(move |node| node.master == master);
-    let (roles, listed): (_, Vec<_>) = match (persona.nodes, read_from) {
-        (NodeNames::PrimariesAndReplicas, ReadFrom::Replicas) => ("replica", of(false).collect()),
-        (NodeNames::PrimariesAndReplicas, ReadFrom::All | ReadFrom::Nearest) => {
-            ("cluster", of(true).chain(of(false)).collect())
-        }
-        (NodeNames::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", of(true).collect()),
-        (NodeNames::Masters, _) => ("master", of(true).collect()),
-    };
+    let (roles, takes) = persona.nodes.listed(read_from);
+    let mut listed: Vec<_> = server.nodes.iter().filter(|node| takes(node)).collect();
+    listed.sort_by_key(|node| !node.master);
     if server.nodes.is_empty() || (persona.own_layouts && format == "quiet") {
         return String::new();
     }

@@ -87,7 +87,7 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
         asides.remarks.say("standard output is closed or /dev/null, so the report goes nowhere")?;
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
-    let serve_page = |at| LivePage::serve(at, DrawPace::default(), &asides.remarks);
+    let serve_page = |at| LivePage::serve(at, DrawPace::default(), true, &asides.remarks);
     let served = LiveEndpoints {
         metrics: job.output.metrics.as_ref().map(serve).transpose()?,
         page: job.output.live_page.as_ref().map(serve_page).transpose()?,

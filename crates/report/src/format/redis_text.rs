@@ -16,8 +16,7 @@ use crate::document::Table;
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
 use crate::{
-    Format, FormatOptions, LatencyFigures, Metric, NodeNames, Persona, Repeats, Summary, escape,
-    topics,
+    Format, FormatOptions, LatencyFigures, Metric, Persona, Repeats, Summary, escape, topics,
 };
 
 /// See the file's head.
@@ -66,14 +65,8 @@ fn write_nodes(
     read_from: ReadFrom,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (roles, takes): (_, fn(&NodeFacts) -> bool) = match (persona.nodes, read_from) {
-        (NodeNames::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", |node| node.master),
-        (NodeNames::PrimariesAndReplicas, ReadFrom::Replicas) => ("replica", |node| !node.master),
-        (NodeNames::PrimariesAndReplicas, ReadFrom::All | ReadFrom::Nearest) => {
-            ("cluster", |_| true)
-        }
-        (NodeNames::Masters, _) => ("masters", |node| node.master),
-    };
+    let (role, takes) = persona.nodes.listed(read_from);
+    let roles = if role == "master" { "masters" } else { role };
     let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
     writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;
     for (number, node) in shown.iter().enumerate() {

@@ -142,7 +142,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         false => write!(out, "  {} completed", counted(requests, "request"))?,
     }
     writeln!(out, " in {:.2} seconds", summary.elapsed_s)?;
-    if let Some(together) = summary.together {
+    if let Some(together) = &summary.together {
         writeln!(out, "  {together}")?;
     }
     write_concurrency(summary, out)?;

@@ -180,7 +180,7 @@ fn everything_divides_by_one_time() {
     let summary = crate::Summary::from_run(&run);
     assert_eq!((summary.requests, summary.elapsed_s, summary.throughput_rps), (2400, 2.5, 960.0));
     assert_eq!(summary.counted_rps(), 960.0);
-    let description = summary.together.unwrap().to_string();
+    let description = summary.together.unwrap();
     assert_eq!(
         description,
         "all clients ran at the same time for 1.50 of the 2.50 seconds, with 1200.00 requests/s"

@@ -141,16 +141,15 @@ impl Measure {
 
     /// A value for people, such as `1.31 ms`.
     pub fn describe(self, value: f64) -> String {
-        let (number, unit) = self.in_unit(value);
-        format!("{number} {}", shown(unit))
-    }
-
-    fn in_unit(self, value: f64) -> (String, &'static str) {
-        match self {
-            Self::Errors | Self::Late => (trimmed(value * 100.0), "%"),
-            Self::Goodput => (trimmed(value), "/s"),
-            _ => time(value),
-        }
+        let (number, unit) = match self {
+            Self::Errors | Self::Late => (value * 100.0, "%"),
+            Self::Goodput => (value, "/s"),
+            _ => {
+                let (size, unit) = unit_of(value);
+                (value / size, unit)
+            }
+        };
+        format!("{} {}", trimmed(number), shown(unit))
     }
 }
 
@@ -204,12 +203,6 @@ impl std::fmt::Display for Clause {
         let (number, unit) = self.measure.exact(self.below);
         write!(f, "{}{}{number}{unit}", self.measure, self.sign())
     }
-}
-
-/// Nanoseconds in a suitable unit.
-fn time(ns: f64) -> (String, &'static str) {
-    let (size, unit) = unit_of(ns);
-    (trimmed(ns / size), unit)
 }
 
 /// The unit as it is shown, which is typed without a Greek letter.

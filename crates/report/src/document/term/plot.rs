@@ -52,11 +52,6 @@ fn spot(chart: &Chart, point: &DataPoint) -> Option<Spot> {
     Some(Spot { x: chart.x.scale.place(point.x)?, y: chart.y.scale.place(point.y)? })
 }
 
-/// Values of all points that are shown.
-fn shown(chart: &Chart, value: fn(&DataPoint) -> f64) -> impl Iterator<Item = f64> {
-    chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p)).map(value)
-}
-
 fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
 }
@@ -67,10 +62,8 @@ fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The places at the edges of the plot.
 struct Bounds {
-    left: f64,
-    right: f64,
-    bottom: f64,
-    top: f64,
+    x: (f64, f64),
+    y: (f64, f64),
 }
 
 impl Bounds {
@@ -82,9 +75,8 @@ impl Bounds {
             return None;
         }
         let zero = (chart.y.scale == Scale::Linear).then_some(0.0);
-        let (left, right) = ends(all.iter().map(|p| p.x).collect());
-        let (bottom, top) = ends(all.iter().map(|p| p.y).chain(zero).collect());
-        Some(Self { left, right, bottom, top })
+        let x = ends(all.iter().map(|p| p.x).collect());
+        Some(Self { x, y: ends(all.iter().map(|p| p.y).chain(zero).collect()) })
     }
 }
 
@@ -104,9 +96,9 @@ struct Labels {
 
 impl Labels {
     fn new(chart: &Chart) -> Self {
-        let low = least(shown(chart, |p| p.y));
+        let low = least(chart.shown().map(|p| p.y));
         let low = if chart.y.scale == Scale::Linear { low.min(0.0) } else { low };
-        let high = chart.y.unit.show(greatest(shown(chart, |p| p.y)));
+        let high = chart.y.unit.show(greatest(chart.shown().map(|p| p.y)));
         let low = chart.y.unit.show(low);
         let margin = high.chars().count().max(low.chars().count()) + 1;
         Self { high, low, margin }
@@ -147,7 +139,7 @@ impl Grid {
 
     /// The dot at a position: two in each column, four in each line.
     fn dot(&self, Spot { x, y }: Spot) -> (usize, usize) {
-        let Bounds { left, right, bottom, top } = self.bounds;
+        let Bounds { x: (left, right), y: (bottom, top) } = self.bounds;
         let (columns, lines) = (self.columns * 2 - 1, HEIGHT * 4 - 1);
         let x = ((x - left) / (right - left) * columns as f64).round() as usize;
         let y = ((top - y) / (top - bottom) * lines as f64).round() as usize;
@@ -197,8 +189,8 @@ impl Grid {
 
 /// The line below the plot, with the ends of the x axis and its title.
 fn x_axis(chart: &Chart, margin: usize, columns: usize) -> String {
-    let first = chart.x.unit.show(least(shown(chart, |p| p.x)));
-    let last = chart.x.unit.show(greatest(shown(chart, |p| p.x)));
+    let first = chart.x.unit.show(least(chart.shown().map(|p| p.x)));
+    let last = chart.x.unit.show(greatest(chart.shown().map(|p| p.x)));
     let gap = columns.saturating_sub(first.chars().count() + last.chars().count()).max(1);
     let (margin, gap) = (" ".repeat(margin), " ".repeat(gap));
     format!("{margin}  {first}{gap}{last}  {}\n", escape(&chart.x.label))

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::scale::Span;
-use super::svg::{FINE, Point, label, px};
+use super::svg::{FINE, Point, label, px, stroked};
 use super::theme::Role;
 
 /// Length of a tick.
@@ -50,7 +50,7 @@ impl Axes<'_> {
             let (x, y) = (px(self.left - BESIDE), px(y + MIDDLE));
             labels += &label(Role::Muted, x, y, "end", text);
         }
-        let _ = writeln!(out, "<path {} fill=\"none\" d=\"{lines}\"/>", Role::Grid.stroke());
+        *out += &stroked(Role::Grid, "", &lines);
         *out += &labels;
     }
 }

@@ -1,11 +1,11 @@
 //! Horizontal bars: a group for each category, with a bar for each series.
 
-use std::fmt::Write;
-
 use super::axes::Axes;
 use super::mark::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, span};
-use super::svg::{FINE, LABEL, Point, label, px, shortened, text_width};
+use super::svg::{
+    FINE, GUIDE, LABEL, Point, WHISKER, label, px, rectangle, shortened, stroked, text_width,
+};
 use super::theme::Role;
 use crate::page::{Chart, DataPoint, Guide, Scale};
 
@@ -175,14 +175,9 @@ impl Bars<'_> {
             self.axes.at(self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to), 0.0).0
         });
         let (up, down) = (px(middle - 4 * FINE), px(middle + 4 * FINE));
-        let _ = writeln!(
-            self.over,
-            "<path {} fill=\"none\" stroke-width=\"1.2\" d=\"M{1} {up}V{down}M{1} {2}H{3}M{3} {up}V{down}\"/>",
-            Role::Ink.stroke(),
-            px(left),
-            px(middle),
-            px(right)
-        );
+        let (begin, end, middle) = (px(left), px(right), px(middle));
+        let path = format!("M{begin} {up}V{down}M{begin} {middle}H{end}M{end} {up}V{down}");
+        self.over += &stroked(Role::Ink, WHISKER, &path);
         right
     }
 
@@ -191,15 +186,8 @@ impl Bars<'_> {
             let Guide::Y(y, text) = guide else { continue };
             let Some(place) = self.chart.y.scale.place(*y) else { continue };
             let (x, up) = self.axes.at(place, 0.0);
-            let down = self.axes.bottom;
-            let _ = writeln!(
-                self.over,
-                "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{} {}V{}\"/>",
-                Role::Guide.stroke(),
-                px(x),
-                px(up),
-                px(down),
-            );
+            let path = format!("M{} {}V{}", px(x), px(up), px(self.axes.bottom));
+            self.over += &stroked(Role::Guide, GUIDE, &path);
             self.over += &label(Role::Guide, px(x), px(up - 5 * FINE), "middle", text);
         }
     }
@@ -223,14 +211,9 @@ fn dot(n: usize, point: &DataPoint, (x, y): Point) -> String {
 }
 
 fn bar(n: usize, point: &DataPoint, begin: i32, end: i32, y: i32) -> String {
-    format!(
-        "<rect {} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
-        paint(n, point),
-        px(begin),
-        px(y + FINE),
-        px((end - begin).max(FINE)),
-        px((BAR as i32 - 2) * FINE)
-    )
+    let (width, height) = ((end - begin).max(FINE), (BAR as i32 - 2) * FINE);
+    let place = rectangle([begin, y + FINE, width, height]);
+    format!("<rect {} data-s=\"{n}\" {place} rx=\"1.5\"", paint(n, point))
 }
 
 #[cfg(test)]

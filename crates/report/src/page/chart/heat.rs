@@ -2,7 +2,7 @@
 
 use super::mark::Mark;
 use super::scale::label;
-use super::svg::{Point, px};
+use super::svg::{Point, rectangle};
 use super::theme::{HEATS, Role};
 use crate::grouped;
 use crate::page::{Chart, DataPoint};
@@ -22,17 +22,8 @@ pub(super) fn cell(
     if let Some((low, high)) = point.interval {
         title += &format!("\n{} to {}: {}", unit.show(low), unit.show(high), grouped(point.weight));
     }
-    let (width, height) = ((right - left).max(1), (bottom - top).max(1));
-    Mark {
-        shape: format!(
-            "<rect {fill} data-s=\"{n}\" data-cell=\"\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
-            px(left),
-            px(top),
-            px(width),
-            px(height)
-        ),
-        title,
-    }
+    let place = rectangle([left, top, (right - left).max(1), (bottom - top).max(1)]);
+    Mark { shape: format!("<rect {fill} data-s=\"{n}\" data-cell=\"\" {place}"), title }
 }
 
 /// Returns the shade for a weight, by its logarithm, so that a single reply among many still shows.

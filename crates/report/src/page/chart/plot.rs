@@ -6,7 +6,9 @@ use super::axes::Axes;
 use super::heat;
 use super::mark::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, label, span};
-use super::svg::{self, FINE, LABEL, Point, px, shortened, text_width, xml};
+use super::svg::{
+    self, FINE, GUIDE, LABEL, Point, WHISKER, px, rectangle, shortened, stroked, text_width, xml,
+};
 use super::theme::Role;
 use crate::page::{Axis, Chart, ChartKind, DataPoint, Guide, Scale, Series};
 
@@ -247,10 +249,8 @@ fn mark(chart: &Chart, n: usize, series: &Series, point: &DataPoint, at: Point) 
 fn whisker(n: usize, (x, low): Point, (_, high): Point) -> String {
     let (left, right) = (px(x - 4 * FINE), px(x + 4 * FINE));
     let (x, low, high) = (px(x), px(low), px(high));
-    format!(
-        "<path {} fill=\"none\" stroke-width=\"1.2\" d=\"M{left} {low}H{right}M{x} {low}V{high}M{left} {high}H{right}\"/>\n",
-        Role::Series(n).stroke()
-    )
+    let path = format!("M{left} {low}H{right}M{x} {low}V{high}M{left} {high}H{right}");
+    stroked(Role::Series(n), WHISKER, &path)
 }
 
 /// Shades the bands, below everything else.
@@ -263,17 +263,11 @@ fn bands(chart: &Chart, axes: &Axes<'_>, out: &mut String) {
         };
         let from = at(from).clamp(axes.left, axes.right);
         let to = at(to).clamp(from, axes.right).max(from + BAND_MIN);
-        let _ = writeln!(
-            out,
-            "<rect {} data-band=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
-            Role::Band.fill(),
-            xml(&band.name),
-            px(from),
-            px(axes.top),
-            px(to - from),
-            px(axes.bottom - axes.top),
-            xml(&band.note),
-        );
+        let place = rectangle([from, axes.top, to - from, axes.bottom - axes.top]);
+        let fill = Role::Band.fill();
+        let (name, note) = (xml(&band.name), xml(&band.note));
+        *out +=
+            &format!("<rect {fill} data-band=\"{name}\" {place}><title>{note}</title></rect>\n");
     }
 }
 
@@ -305,22 +299,12 @@ fn guides(chart: &Chart, axes: &Axes<'_>, out: &mut String, names: &mut String) 
             }
         };
         let room = f64::from(if end { x - left } else { right - x }) / f64::from(FINE);
-        let _ = writeln!(
-            out,
-            "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"{path}\"/>",
-            Role::Guide.stroke(),
-        );
+        *out += &stroked(Role::Guide, GUIDE, &path);
         let text = shortened(text, LABEL, room);
         let width = (text_width(&text, LABEL) * f64::from(FINE)).ceil() as i32;
-        let _ = writeln!(
-            names,
-            "<rect {} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            Role::Paper.fill(),
-            px(if end { x - width } else { x } - FINE),
-            px(y - 11 * FINE),
-            px(width + 2 * FINE),
-            px(14 * FINE),
-        );
+        let begin = if end { x - width } else { x } - FINE;
+        let place = rectangle([begin, y - 11 * FINE, width + 2 * FINE, 14 * FINE]);
+        *names += &format!("<rect {} {place}/>\n", Role::Paper.fill());
         let anchor = if end { "end" } else { "start" };
         *names += &svg::label(Role::Guide, px(x), px(y), anchor, &text);
     }

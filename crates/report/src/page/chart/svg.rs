@@ -66,6 +66,21 @@ pub(super) fn shortened(text: &str, size: f64, width_max: f64) -> String {
     short.trim_end().to_owned() + "…"
 }
 
+/// A line along `path` in the colour of a role; `more` has further attributes, each after a space.
+pub(super) fn stroked(role: Role, more: &str, path: &str) -> String {
+    format!("<path {} fill=\"none\"{more} d=\"{path}\"/>\n", role.stroke())
+}
+
+/// The attributes of a rectangle: its upper left corner, width and height.
+pub(super) fn rectangle(of: [i32; 4]) -> String {
+    let [x, y, width, height] = of.map(px);
+    format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
+}
+
+/// Attributes of a guide, and of the line of an interval.
+pub(super) const GUIDE: &str = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
+pub(super) const WHISKER: &str = " stroke-width=\"1.2\"";
+
 /// A text in the size of labels, with its base line at `y` pixels, and its `anchor` at `x`.
 pub(super) fn label(
     role: Role,

@@ -11,7 +11,7 @@ use workload::{Arrivals, Plan, ReadFrom, Stop};
 use super::Source;
 use crate::page::{Block, Section, Unit};
 
-type Pairs = Vec<(String, String)>;
+type Pairs = Vec<(&'static str, String)>;
 
 /// Returns the parts of the byline: the time, the place and the programs of the runs.
 pub(super) fn byline(sources: &[Source<'_>]) -> Vec<String> {
@@ -53,13 +53,13 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
         for (pairs, tests) in settings {
             let what =
                 if several { format!("Plan of {}", tests.join(", ")) } else { "Plan".into() };
-            blocks.extend([Block::Heading(of(&what)), Block::KeyValues(pairs)]);
+            blocks.extend([Block::Heading(of(&what)), Block::pairs(pairs)]);
         }
         let Some(run) = runs.first() else { continue };
-        blocks.extend([Block::Heading(of("Server")), Block::KeyValues(server(run))]);
+        blocks.extend([Block::Heading(of("Server")), Block::pairs(server(run))]);
         for facts in run.host.iter().chain(&run.other_hosts) {
             let pairs = machine(facts);
-            blocks.extend([Block::Heading(of("Machine of the client")), Block::KeyValues(pairs)]);
+            blocks.extend([Block::Heading(of("Machine of the client")), Block::pairs(pairs)]);
         }
     }
     Section::new("Plan, server and machine", blocks)
@@ -67,7 +67,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
 
 fn plan(plan: &Plan) -> Pairs {
     let concurrency = &plan.load.concurrency;
-    let mut pairs: Vec<(&str, String)> = vec![
+    let mut pairs = vec![
         ("connections", grouped(f64::from(concurrency.connections))),
         ("requests in flight on each", grouped(f64::from(concurrency.pipeline_depth))),
         ("worker threads", concurrency.workers.to_string()),
@@ -80,7 +80,7 @@ fn plan(plan: &Plan) -> Pairs {
         ("seed", plan.load.seed.to_string()),
     ];
     pairs.extend(unusual(plan));
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pairs
 }
 
 /// Returns the noun of the unit of `-n` and rates.
@@ -143,7 +143,7 @@ fn keys(plan: &Plan) -> String {
 }
 
 /// Returns the settings of this plan that are unusual.
-fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
+fn unusual(plan: &Plan) -> Pairs {
     let concurrency = &plan.load.concurrency;
     let mut pairs = Vec::new();
     if !plan.load.shard.is_whole() {
@@ -198,7 +198,7 @@ fn server(run: &Run) -> Pairs {
         pairs.push(("save", save.to_owned()));
         pairs.push(("appendonly", config.appendonly.clone()));
     }
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pairs
 }
 
 fn machine(host: &HostFacts) -> Pairs {
@@ -220,6 +220,6 @@ fn machine(host: &HostFacts) -> Pairs {
         ("load before the run, of 1, 5 and 15 minutes", numbers),
     ]
     .into_iter()
-    .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !v.is_empty())?)))
+    .filter_map(|(name, value)| Some((name, value.filter(|v| !v.is_empty())?)))
     .collect()
 }
