@@ -46,12 +46,11 @@ impl CpuFigures {
 impl fmt::Display for CpuFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |us: f64| if us < 99.95 { format!("{us:.1}") } else { format!("{us:.0}") };
-        let share = |cores: Option<f64>| {
-            cores.map_or(String::new(), |cores| format!(" ({:.0} % of one core)", cores * 100.0))
-        };
         let per = self.unit.singular();
-        let side =
-            |name, us_each, cores| format!("{name} {} µs/{per}{}", us(us_each), share(cores));
+        let side = |name, us_each, cores: Option<f64>| {
+            let of = cores.map(|cores| format!(" ({:.0} % of one core)", cores * 100.0));
+            format!("{name} {} µs/{per}{}", us(us_each), of.unwrap_or_default())
+        };
         match (self.server_us, self.client_us) {
             (Some(server), client) => {
                 f.write_str(&side("server", server, self.server_cores))?;

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use cli::console::http::{HttpRequest, HttpResponse, HttpServer};
+use cli::console::http::{HttpRequest, HttpResponse, HttpServer, Service};
 use measure::Latency;
 use report::exposition::Exposition;
 
@@ -113,10 +113,7 @@ impl Exporter {
             io::Error::new(error.kind(), format!("--prometheus-port: failed to bind {at}: {error}"))
         })?;
         let address = listener.local_addr()?;
-        let shown = Arc::clone(self);
-        let server = HttpServer::start(listener, "metrics", move |asked: &HttpRequest<'_>| {
-            shown.answer(asked)
-        })?;
+        let server = HttpServer::start(listener, "metrics", Arc::clone(self))?;
         Ok(Some((server, format!("Prometheus exporter listening on http://{address}/metrics\n"))))
     }
 
@@ -135,16 +132,6 @@ impl Exporter {
             add(ended_latency, before.latency);
         }
         *published = Instant::now();
-    }
-
-    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
-        if asked.method != "GET" {
-            return HttpResponse::plain("501 Not Implemented", "only GET is served");
-        }
-        if asked.path != "/metrics" {
-            return HttpResponse::plain("404 Not Found", "keystorm serves /metrics");
-        }
-        HttpResponse::page(MEDIA_TYPE, self.page())
     }
 
     fn page(&self) -> String {
@@ -214,6 +201,18 @@ impl Exporter {
             &format_args!("{:.3}", state.published.elapsed().as_secs_f64()),
         );
         page.into_text()
+    }
+}
+
+impl Service for Exporter {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
+        if asked.method != "GET" {
+            return HttpResponse::plain("501 Not Implemented", "only GET is served");
+        }
+        if asked.path != "/metrics" {
+            return HttpResponse::plain("404 Not Found", "keystorm serves /metrics");
+        }
+        HttpResponse::page(MEDIA_TYPE, self.page())
     }
 }
 

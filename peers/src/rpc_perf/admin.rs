@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use cli::console::http::{HttpRequest, HttpResponse, HttpServer};
+use cli::console::http::{HttpRequest, HttpResponse, HttpServer, Service};
 use cli::console::metrics;
 use cli::job::MetricsAt;
 use runner::LiveRate;
@@ -67,7 +67,9 @@ impl AdminState {
     fn lock(&self) -> MutexGuard<'_, Snapshot> {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
+impl Service for AdminState {
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
@@ -113,14 +115,9 @@ impl Admin {
         let listener = metrics::listen(&at, option)?;
         let (snapshot, ends) = (Mutex::default(), AtomicBool::new(false));
         let shared = Arc::new(AdminState { snapshot, ends, throttle });
-        let shown = Arc::clone(&shared);
-        let server = HttpServer::start(listener, "admin", move |asked: &HttpRequest<'_>| {
-            shown.answer(asked)
-        });
-        Ok(Self {
-            shared,
-            _server: server.with_context(|| format!("{option}: starting to serve"))?,
-        })
+        let server = HttpServer::start(listener, "admin", Arc::clone(&shared))
+            .with_context(|| format!("{option}: starting to serve"))?;
+        Ok(Self { shared, _server: server })
     }
 
     /// Shows the state of the run.

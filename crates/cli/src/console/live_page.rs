@@ -115,6 +115,14 @@ struct Drawing {
 }
 
 impl LivePage {
+    /// Listens at this address, for browsers that watch an experiment.
+    ///
+    /// # Errors
+    /// Returns the errors of [`serve`](Self::serve).
+    pub fn of_experiment(at: &MetricsAt) -> Result<Self> {
+        Self::serve(at, DrawPace::default(), false, &Diagnostics::Stderr)
+    }
+
     /// Listens at this address, for browsers that watch runs, and may set marks, or an experiment.
     ///
     /// # Errors
@@ -145,7 +153,7 @@ impl LivePage {
             state: Mutex::default(),
             drawing: Mutex::default(),
         });
-        let server = HttpServer::start(listener, "live", PageService(Arc::clone(&shared)))
+        let server = HttpServer::start(listener, "live", Arc::clone(&shared))
             .with_context(|| format!("{LIVE}: starting to serve"))?;
         diagnostics::say(format_args!(
             "The page of the run is on http://{address}/ while it lasts"
@@ -276,23 +284,20 @@ fn marks_of(marks: &[(SystemTime, String)], run: &Run) -> Vec<Mark> {
     marks.map(|mark| Mark { at_ns: mark.at_ns.min(elapsed_ns), ..mark }).collect()
 }
 
-/// The page as a service.
-struct PageService(Arc<PageState>);
-
-impl Service for PageService {
+impl Service for PageState {
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
-        if !self.0.is_addressed(asked) {
+        if !self.is_addressed(asked) {
             return HttpResponse::plain(
                 "421 Misdirected Request",
                 "ask for this page by the address that keystorm printed",
             );
         }
-        if let Some(text) = asked.path.strip_prefix("/mark/").filter(|_| self.0.takes_marks) {
+        if let Some(text) = asked.path.strip_prefix("/mark/").filter(|_| self.takes_marks) {
             // No other page can have a browser send this field without asking first.
             if asked.method != "POST" || asked.field("X-Keystorm").is_none() {
                 return HttpResponse::not_allowed("POST");
             }
-            return match self.0.mark(text) {
+            return match self.mark(text) {
                 Ok(()) => HttpResponse::plain("200 OK", "marked"),
                 Err(why) => HttpResponse::plain("429 Too Many Requests", why),
             };
@@ -303,7 +308,7 @@ impl Service for PageService {
         match asked.path {
             "/" => HttpResponse::page(
                 "text/html; charset=utf-8",
-                live::frame("keystorm", self.0.takes_marks),
+                live::frame("keystorm", self.takes_marks),
             ),
             "/events" => HttpResponse::events(),
             _ => HttpResponse::plain("404 Not Found", "the page is /"),
@@ -311,23 +316,23 @@ impl Service for PageService {
     }
 
     fn event(&self, seen: u64) -> Option<(u64, Arc<str>)> {
-        let now_ms = self.0.began.elapsed().as_millis() as u64;
-        self.0.asked_ms.store(now_ms + 1, Ordering::Relaxed);
-        let mut drawing = self.0.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        let version = self.0.version.load(Ordering::Acquire);
+        let now_ms = self.began.elapsed().as_millis() as u64;
+        self.asked_ms.store(now_ms + 1, Ordering::Relaxed);
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.version.load(Ordering::Acquire);
         let began = Instant::now();
-        let state = self.0.lock();
+        let state = self.lock();
         let may_draw = state.ended || drawing.rest_until.is_none_or(|until| began >= until);
         if version > drawing.version && may_draw {
             // The copy is quick; drawing must not keep the run from the state.
             let copy = state.clone();
             drop(state);
             drawing.event = "".into();
-            drawing.event = self.0.draw(&copy);
+            drawing.event = self.draw(&copy);
             drawing.version = version;
             let took = began.elapsed();
             drawing.rest_until =
-                Some(Instant::now() + (took * self.0.pace.rest).max(self.0.pace.every));
+                Some(Instant::now() + (took * self.pace.rest).max(self.pace.every));
         }
         (drawing.version > seen).then(|| (drawing.version, Arc::clone(&drawing.event)))
     }

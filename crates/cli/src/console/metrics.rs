@@ -18,7 +18,7 @@ use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::console::diagnostics::{self, Diagnostics};
-use crate::console::http::{HttpRequest, HttpResponse, HttpServer};
+use crate::console::http::{HttpRequest, HttpResponse, HttpServer, Service};
 
 /// Span of the mean rate: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;
@@ -45,7 +45,9 @@ impl Tests {
         tests.retain(|test| !test.engine.is_empty());
         openmetrics(env!("CARGO_PKG_VERSION"), &tests)
     }
+}
 
+impl Service for Tests {
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         if !asked.reads() {
             return HttpResponse::not_allowed("GET, HEAD");
@@ -71,11 +73,8 @@ impl Metrics {
             ))?;
         }
         let tests = Arc::new(Tests::default());
-        let shown = Arc::clone(&tests);
-        let server = HttpServer::start(listener, "metrics", move |asked: &HttpRequest<'_>| {
-            shown.answer(asked)
-        })
-        .with_context(|| format!("{METRICS}: starting to serve"))?;
+        let server = HttpServer::start(listener, "metrics", Arc::clone(&tests))
+            .with_context(|| format!("{METRICS}: starting to serve"))?;
         let text = format!("Metrics on http://{address}/metrics");
         // Nobody else can know which port it is.
         if at.port == 0 {

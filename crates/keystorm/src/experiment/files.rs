@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cli::console::diagnostics::Diagnostics;
-use cli::console::live_page::{DrawPace, LivePage, LiveWatch};
+use cli::console::live_page::{LivePage, LiveWatch};
 use cli::console::result_file::ResultFile;
 use cli::experiment::ExperimentOptions;
 use cli::job::{MetricsAt, PageOptions};
@@ -45,8 +44,7 @@ impl Files {
     ) -> Result<Self> {
         let json = json.map(|(option, path)| ResultFile::new(option, path)).transpose()?;
         let pages = Pages::open(pages)?;
-        let serve = |at| LivePage::serve(at, DrawPace::default(), false, &Diagnostics::Stderr);
-        let live = live.map(serve).transpose()?;
+        let live = live.map(LivePage::of_experiment).transpose()?;
         Ok(Self { json, pages, kept: None, live: Cell::new(live) })
     }
 

@@ -63,10 +63,8 @@ impl Format for RedisQuiet {
             write!(out, ", {}", target.short())?;
         }
         if self.0.verdict {
-            let limited = match summary.run.verdict.finding {
-                Some(Finding::ScheduleKept) => "",
-                _ => "limited by ",
-            };
+            let is_kept = summary.run.verdict.finding == Some(Finding::ScheduleKept);
+            let limited = if is_kept { "" } else { "limited by " };
             write!(out, ", {limited}{}", summary.run.verdict.class())?;
         }
         writeln!(out)?;

@@ -41,19 +41,23 @@ impl HttpServer {
     ///
     /// # Errors
     /// Returns an error if the machine has no threads or file descriptors left.
-    pub fn start(listener: TcpListener, name: &str, service: impl Service) -> io::Result<Self> {
+    pub fn start(
+        listener: TcpListener,
+        name: &str,
+        service: Arc<impl Service>,
+    ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let (wake, woken) = UnixStream::pair()?;
         let finishes = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&finishes);
         let serving = ServerThread { listener, woken, open: Vec::new(), rest_until: None };
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let open = serving.serve(&service);
+            let open = serving.serve(&*service);
             if ending.load(Ordering::Acquire) {
                 let until = Instant::now() + FINISH_PATIENCE;
                 open.into_iter().for_each(|connection| {
                     // A browser that is gone loses nothing.
-                    let _ = connection.finish(until, &service);
+                    let _ = connection.finish(until, &*service);
                 });
             }
         })?;

@@ -31,7 +31,7 @@ pub struct HttpRequest<'r> {
 }
 
 /// A service that answers requests.
-pub trait Service: Send + 'static {
+pub trait Service: Send + Sync + 'static {
     /// The answer to a request.
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse;
 
@@ -39,13 +39,6 @@ pub trait Service: Send + 'static {
     /// [events](HttpResponse::events). It is called a few times a second.
     fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
         None
-    }
-}
-
-/// A function is a service without events.
-impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for F {
-    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
-        self(asked)
     }
 }
 
