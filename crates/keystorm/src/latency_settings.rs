@@ -17,41 +17,15 @@ pub(crate) struct ServerLatency {
     pub(crate) set: bool,
 }
 
-/// A setting, the values of it that hide data, and its value during a run.
-struct NeededSetting {
-    name: &'static str,
-    hides: fn(i64) -> bool,
-    value: &'static str,
-    /// Figures that are unknown while it hides them.
-    hidden: &'static str,
-}
+/// A setting, the values of it that hide figures, its value during a run, and the figures.
+type NeededSetting = (&'static str, fn(i64) -> bool, &'static str, &'static str);
 
 /// Names of Redis, also valid for Valkey. `latency-tracking` is `yes` or `no`: 1 or 0 here.
 const SETTINGS: [NeededSetting; 4] = [
-    NeededSetting {
-        name: "latency-monitor-threshold",
-        hides: |ms| ms <= 0,
-        value: "1",
-        hidden: "LATENCY events",
-    },
-    NeededSetting {
-        name: "slowlog-log-slower-than",
-        hides: |us| us < 0,
-        value: "1000",
-        hidden: "SLOWLOG entries",
-    },
-    NeededSetting {
-        name: "slowlog-max-len",
-        hides: |n| n <= 0,
-        value: "128",
-        hidden: "SLOWLOG entries",
-    },
-    NeededSetting {
-        name: "latency-tracking",
-        hides: |on| on == 0,
-        value: "yes",
-        hidden: "percentiles of run times",
-    },
+    ("latency-monitor-threshold", |ms| ms <= 0, "1", "LATENCY events"),
+    ("slowlog-log-slower-than", |us| us < 0, "1000", "SLOWLOG entries"),
+    ("slowlog-max-len", |n| n <= 0, "128", "SLOWLOG entries"),
+    ("latency-tracking", |on| on == 0, "yes", "percentiles of run times"),
 ];
 
 /// Makes sure that the servers keep what is asked for, or says what they do not.
@@ -68,8 +42,7 @@ pub(crate) fn enable<'s>(
     let mut hidden = String::new();
     for address in server.addresses() {
         let mut client = server.client_at(&plan.target, &address)?;
-        for (nth, NeededSetting { name, hides, value, hidden: what }) in SETTINGS.iter().enumerate()
-        {
+        for (nth, (name, hides, value, figures)) in SETTINGS.iter().enumerate() {
             let Some(before) = setting::value(&mut client, name)? else {
                 // Old servers lack some. Who does not show the first shows none.
                 if nth == 0 {
@@ -81,7 +54,8 @@ pub(crate) fn enable<'s>(
                 continue;
             }
             if !asked.set {
-                let _ = write!(hidden, "\n  {address}: {name} is {before}, so there are no {what}");
+                let _ =
+                    write!(hidden, "\n  {address}: {name} is {before}, so there are no {figures}");
                 continue;
             }
             setting::set(&mut client, name, value).map_err(|why| {

@@ -33,8 +33,8 @@ fn load_of(name: String, plans: &[Plan]) -> Load {
 pub(super) type NumberedLoad = (usize, Load);
 
 /// Loads at their requested rates.
-pub(super) fn as_asked(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
-    loads.iter().map(|load| load_of(load.whole_name(), &load.plans)).enumerate().collect()
+pub(super) fn as_asked(loads: &[ComparedLoad]) -> Vec<Load> {
+    loads.iter().map(|load| load_of(load.whole_name(), &load.plans)).collect()
 }
 
 /// Loads at full speed, as far as they are needed.

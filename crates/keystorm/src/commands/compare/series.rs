@@ -66,7 +66,7 @@ impl Series<'_> {
         writer: &mut Writer<'_>,
     ) -> Result<End> {
         let judge = self.judge;
-        let (_, loads): (Vec<usize>, Vec<Load>) = loads::as_asked(judge.loads).into_iter().unzip();
+        let loads = loads::as_asked(judge.loads);
         let so_far = Comparison { complete: true, ..comparison.clone() };
         let tests = |taken: &[Taken]| {
             judge.tests(&AllTaken { asked: taken.to_vec(), ..AllTaken::default() })
