@@ -156,7 +156,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_340,
+        budget: 7_315,
     },
 ];
 
