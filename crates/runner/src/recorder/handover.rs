@@ -48,12 +48,17 @@ impl Recorder {
     }
 
     pub(super) fn hand_over(&mut self) {
-        let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
-        let tally = std::mem::replace(&mut self.tally, empty);
+        let tally = self.take_tally();
         let empty = vec![Slices::default(); self.slices.len()];
         let slices = std::mem::replace(&mut self.slices, empty);
         let message = self.message(tally, slices);
         self.full.send(message);
+    }
+
+    /// Takes the tally, in place of which there is an empty one.
+    fn take_tally(&mut self) -> Tally {
+        let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
+        std::mem::replace(&mut self.tally, empty)
     }
 
     fn message(&mut self, tally: Tally, slices: Vec<Slices>) -> Message {
@@ -71,7 +76,7 @@ impl Recorder {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
         };
-        let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
+        let tally = self.take_tally();
         let slices = std::mem::take(&mut self.slices);
         let (by_connection, log) = self.optional.take();
         let delayed = self.delayed.take();
