@@ -8,7 +8,7 @@ use measure::{CommandTally, Tally};
 use serde::Serialize;
 use workload::Plan;
 
-use crate::quantity::grouped;
+use crate::quantity::{grouped, many};
 
 /// Maximum difference of equal shares of hits.
 const DIFFERENCE_MAX: f64 = 0.002;
@@ -65,14 +65,8 @@ impl Lookups {
 
     /// Describes hits and misses.
     pub fn in_words(&self) -> String {
-        let describe = |n: u64, one: &'static str, many: &'static str| {
-            format!("{} {}", grouped(n as f64), if n == 1 { one } else { many })
-        };
-        format!(
-            "{}, {}",
-            describe(self.hits, "hit", "hits"),
-            describe(self.misses, "miss", "misses")
-        )
+        let misses = if self.misses == 1 { "miss" } else { "misses" };
+        format!("{}, {} {misses}", many(self.hits, "hit"), grouped(self.misses as f64))
     }
 }
 

@@ -74,8 +74,6 @@ pub struct LateSpan {
     pub from_ns: u64,
     /// End of the span.
     pub to_ns: u64,
-    /// Greatest lateness in it, in nanoseconds.
-    pub late_max_ns: u64,
 }
 
 /// Cause that kept requests from leaving when due.
@@ -225,18 +223,12 @@ fn behind_ns(span_ns: u64, measurement: &Measurement) -> Option<u64> {
 /// Joins adjacent intervals in which the schedule was missed.
 fn spans(points: &[Point], interval_ns: u64) -> Vec<LateSpan> {
     let mut spans: Vec<LateSpan> = Vec::new();
-    for point in points {
-        let Some(late_max_ns) = point.late_max_ns.filter(|ns| *ns > MISSED_NS) else {
-            continue;
-        };
+    for point in points.iter().filter(|point| point.late_max_ns.is_some_and(|ns| ns > MISSED_NS)) {
         let from_ns = u64::from(point.index) * interval_ns;
         let to_ns = from_ns + interval_ns;
-        match spans.last_mut() {
-            Some(last) if last.to_ns == from_ns => {
-                last.to_ns = to_ns;
-                last.late_max_ns = last.late_max_ns.max(late_max_ns);
-            }
-            _ => spans.push(LateSpan { from_ns, to_ns, late_max_ns }),
+        match spans.last_mut().filter(|last| last.to_ns == from_ns) {
+            Some(last) => last.to_ns = to_ns,
+            None => spans.push(LateSpan { from_ns, to_ns }),
         }
     }
     spans

@@ -7,6 +7,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use report::document::term;
 use workload::streams;
 
 /// Set if lines may be broken; an imitated tool's output keeps that tool's lines.
@@ -53,21 +54,7 @@ fn broken(line: &str, columns: usize) -> String {
     if body.chars().count() <= columns || sentence.contains("  ") || sentence.contains(moves) {
         return line.to_owned();
     }
-    let (mut out, mut width) = (" ".repeat(indent), indent);
-    for (at, word) in sentence.split(' ').enumerate() {
-        let length = word.chars().count();
-        if at > 0 && width + 1 + length > columns {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent + HANGING));
-            width = indent + HANGING;
-        } else if at > 0 {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += length;
-    }
-    out + end
+    term::wrapped(body, columns, indent + HANGING).trim_end_matches('\n').to_owned() + end
 }
 
 /// Standard output with wrapped sentences, in one piece from flush to flush: a reader that has seen enough of a report,

@@ -166,28 +166,20 @@ impl Record {
             return Ok(record);
         }
         let head: Head = serde_json::from_slice(text).map_err(|e| broken(text, &e))?;
-        match head.schema.as_deref() {
-            Some(SCHEMA) => {}
+        let why = match head.schema.as_deref() {
+            Some(SCHEMA) => return serde_json::from_slice(text).map_err(|e| broken(text, &e)),
             Some(other) if EXPERIMENTS.contains(&other) => {
                 let read = serde_json::from_slice(text).map_err(|e| broken(text, &e));
                 return read.map(|experiment: Experiment| experiment.run);
             }
-            Some(other) if other.starts_with(SCHEMA_FAMILY) => {
-                return Err(RecordError(format!(
-                    "it was written by another version of keystorm (schema {other:?}); this \
-                     version reads {SCHEMA:?}"
-                )));
-            }
-            Some(other) => {
-                return Err(RecordError(format!(
-                    "not a saved run: its schema is {other:?}, not {SCHEMA:?}"
-                )));
-            }
-            None => {
-                return Err(RecordError(format!("not a saved run: it has no schema {SCHEMA:?}")));
-            }
-        }
-        serde_json::from_slice(text).map_err(|e| broken(text, &e))
+            Some(other) if other.starts_with(SCHEMA_FAMILY) => format!(
+                "it was written by another version of keystorm (schema {other:?}); this \
+                 version reads {SCHEMA:?}"
+            ),
+            Some(other) => format!("not a saved run: its schema is {other:?}, not {SCHEMA:?}"),
+            None => format!("not a saved run: it has no schema {SCHEMA:?}"),
+        };
+        Err(RecordError(why))
     }
 
     /// Loads the runs of the document.

@@ -6,7 +6,7 @@
 //! compared; in an open one, whose throughput is given, the mean response time is.
 
 use measure::{Ending, Measurement, Point};
-use workload::{Pace, Plan};
+use workload::Plan;
 
 use crate::quantity::{grouped, time};
 
@@ -22,15 +22,12 @@ const TIME_MIN: f64 = 0.5;
 
 /// Describes the difference between the two halves of a run; `None` if there is none, or it cannot be known.
 pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
-    let open = match &plan.load.pace {
-        Pace::Closed => false,
-        Pace::Open(schedule) if schedule.is_limited() => {
-            // The requested rate may differ.
-            schedule.rate_per_s()?;
-            true
-        }
-        Pace::Open(_) => false,
-    };
+    let limited = plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
+    let open = limited.is_some();
+    if let Some(schedule) = limited {
+        // The requested rate may differ.
+        schedule.rate_per_s()?;
+    }
     // Connections that join are a change on purpose, and an outage has lines of its own.
     let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
     if !whole || plan.load.concurrency.joining.is_some() {

@@ -33,10 +33,10 @@ fn line(reason: &str, of_reason: &[&NotReopened]) -> (String, String) {
         let more = counted((of_reason.len() - NAMED_MAX) as u64, "more server");
         servers = format!("{servers} and {more}");
     }
-    let (noun, verb) =
-        if connections == 1 { ("connection", "was") } else { ("connections", "were") };
+    let verb = if connections == 1 { "was" } else { "were" };
+    let lost = counted(connections, "connection");
     let text = format!(
-        "{connections} {noun} to {servers} {verb} lost and could not be opened again; the last attempt \
+        "{lost} to {servers} {verb} lost and could not be opened again; the last attempt \
          failed: {reason}"
     );
     (servers, text)

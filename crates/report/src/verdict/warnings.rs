@@ -6,7 +6,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use host::{JournalKind, ServerUse, WatchRecord};
 use measure::{Ending, Measurement, NodeTally};
-use workload::quantity::noun;
 use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache;
@@ -99,13 +98,9 @@ fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
     Some(format!(
         "the values that were read have {}, not {} (-d): they were stored before; write them anew, \
          such as with --fill",
-        bytes(read.round()),
-        bytes(plan.data.payload_bytes as f64)
+        many(read.round() as u64, "byte"),
+        many(plan.data.payload_bytes, "byte")
     ))
-}
-
-fn bytes(n: f64) -> String {
-    format!("{} {}", grouped(n), noun(n as u64, "byte"))
 }
 
 /// The warning about a refused command that contains a word which looks like an option; unescaped.

@@ -13,7 +13,7 @@ use super::wait_causes::Causes;
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
 use crate::outages::only_waited;
-use crate::quantity::{grouped, many, percent, time};
+use crate::quantity::{grouped, many, megabytes, percent, time};
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
@@ -163,7 +163,7 @@ fn absence(evidence: &Evidence) -> String {
 fn between(evidence: &Evidence) -> String {
     let (service_s, round_trip_s) = (evidence.service_s, evidence.round_trip_s);
     format!(
-        "a reply took {} and a round trip without load takes {}, at {} MB/s",
+        "a reply took {} and a round trip without load takes {}, at {}/s",
         time(service_s.unwrap_or(0.0)),
         time(round_trip_s.unwrap_or(0.0)),
         megabytes(evidence.bytes_per_s)
@@ -395,10 +395,6 @@ pub(crate) fn rate(per_s: f64) -> String {
     // As many places as tell it from zero.
     let places = if per_s < 0.1 { (1.0 - per_s.log10().floor()).min(9.0) as usize } else { 2 };
     format!("{per_s:.places$}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn megabytes(bytes: f64) -> String {
-    format!("{:.1}", bytes / 1e6)
 }
 
 #[cfg(test)]

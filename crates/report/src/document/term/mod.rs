@@ -11,7 +11,8 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 use super::{Block, Chart, ChartKind, Table, Tone, Verdict};
 use paint::{BOLD, SERIES, painted};
-use words::{WIDTH, broken, wrapped};
+pub use words::wrapped;
+use words::{WIDTH, broken};
 
 /// Decides whether to write colours: to a terminal that supports them, unless `NO_COLOR` is set to anything
 /// (<https://no-color.org>). Pass the unchanged values of the environment.
@@ -34,17 +35,21 @@ pub fn text(blocks: &[Block], width: usize, colour: bool) -> String {
 fn block(block: &Block, width: usize, colour: bool) -> String {
     match block {
         Block::Heading(text) => format!("\n====== {} ======\n", escape(text)),
-        Block::Text(text) | Block::Code(text) => wrapped(&escape(text), 2),
-        Block::Note(Tone::Warning, text) => wrapped(&format!("warning: {}", escape(text)), 2),
-        Block::Note(_, text) => wrapped(&escape(text), 2),
+        Block::Text(text) | Block::Code(text) => wrapped(&escape(text), WIDTH, 2),
+        Block::Note(Tone::Warning, text) => {
+            wrapped(&format!("warning: {}", escape(text)), WIDTH, 2)
+        }
+        Block::Note(_, text) => wrapped(&escape(text), WIDTH, 2),
         Block::Verdict(Verdict { headline, text, .. }) => {
-            [headline, text].map(|text| wrapped(&escape(text), 2)).concat()
+            [headline, text].map(|text| wrapped(&escape(text), WIDTH, 2)).concat()
         }
         Block::Table(rows) => drawn(rows, &narrow_heads(rows), colour),
         Block::Chart(found) => format!("\n{}\n", chart(found, width, colour)),
         Block::KeyValues(pairs) => pairs
             .iter()
-            .map(|(name, value)| wrapped(&format!("{:<12} {}", escape(name), escape(value)), 13))
+            .map(|(name, value)| {
+                wrapped(&format!("{:<12} {}", escape(name), escape(value)), WIDTH, 13)
+            })
             .collect(),
     }
 }

@@ -3,12 +3,12 @@
 /// Columns of a line of text, and of a table whose heads can be broken.
 pub(super) const WIDTH: usize = 80;
 
-/// Text in lines, with `indent` spaces before all but the first. A longer word has its own line.
-pub(super) fn wrapped(text: &str, indent: usize) -> String {
+/// Text in lines of at most `columns`, with `indent` spaces before all but the first. A longer word has its own line.
+pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let (mut all, mut line, mut width) = (String::new(), String::new(), 0);
     for word in text.split_inclusive(' ') {
         let long = word.trim_end().chars().count();
-        if width + long > WIDTH && !line.trim().is_empty() {
+        if width + long > columns && !line.trim().is_empty() {
             all = all + line.trim_end() + "\n";
             (line, width) = (" ".repeat(indent), indent);
         }

@@ -1,7 +1,5 @@
 //! Lines over two axes.
 
-use std::fmt::Write;
-
 use super::axes::Axes;
 use super::heat;
 use super::mark::{self, Frame, Mark, NARROW, tooltip};
@@ -37,8 +35,8 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> u32 {
     *out += &drawing.below;
     axes.write(out);
     *out += &drawing.shapes;
-    drawing.write_lines(out);
-    out.push_str(&drawing.names);
+    *out += &drawing.lines;
+    *out += &drawing.names;
     mark::marks(&drawing.marks, out);
     layout.height
 }
@@ -91,8 +89,8 @@ struct Drawing<'c> {
     shapes: String,
     /// The names of guides, above the lines.
     names: String,
-    /// Corners of each line, and its series.
-    lines: Vec<(usize, Vec<Point>)>,
+    /// The lines of the series.
+    lines: String,
     /// Marks with tooltips.
     marks: Vec<Mark>,
 }
@@ -101,9 +99,8 @@ impl<'c> Drawing<'c> {
     fn new(chart: &'c Chart, axes: &'c Axes<'c>) -> Self {
         let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
         let weight_max = weights.fold(0.0, f64::max);
-        let [below, shapes, names] = [const { String::new() }; 3];
-        let (lines, marks) = (Vec::new(), Vec::new());
-        Self { chart, axes, weight_max, below, shapes, names, lines, marks }
+        let [below, shapes, names, lines] = [const { String::new() }; 4];
+        Self { chart, axes, weight_max, below, shapes, names, lines, marks: Vec::new() }
     }
 
     fn draw(&mut self) {
@@ -116,7 +113,9 @@ impl<'c> Drawing<'c> {
                 for point in stretch {
                     self.draw_point(n, series, point, &mut line);
                 }
-                self.lines.push((n, line));
+                if !matches!(chart.kind, ChartKind::HeatMap(_)) {
+                    self.lines += &polyline(n, series, &line);
+                }
             }
         }
     }
@@ -147,24 +146,6 @@ impl<'c> Drawing<'c> {
             self.shapes += &whisker(n, low, high);
         }
         self.marks.push(mark(chart, n, series, point, here));
-    }
-
-    fn write_lines(&self, out: &mut String) {
-        if matches!(self.chart.kind, ChartKind::HeatMap(_)) {
-            return;
-        }
-        for (n, line) in &self.lines {
-            let points: Vec<String> =
-                line.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
-            let _ = writeln!(
-                out,
-                "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
-                 stroke-linecap=\"round\" points=\"{}\"/>",
-                Role::Series(*n).stroke(),
-                mark::dashes(self.chart.series[*n].dashed, *n),
-                points.join(" ")
-            );
-        }
     }
 }
 
@@ -244,6 +225,18 @@ fn mark(chart: &Chart, n: usize, series: &Series, point: &DataPoint, at: Point) 
         ),
         title,
     }
+}
+
+/// The line of series `n` through these corners.
+fn polyline(n: usize, series: &Series, line: &[Point]) -> String {
+    let points: Vec<String> = line.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
+    format!(
+        "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
+         stroke-linecap=\"round\" points=\"{}\"/>\n",
+        Role::Series(n).stroke(),
+        mark::dashes(series.dashed, n),
+        points.join(" ")
+    )
 }
 
 fn whisker(n: usize, (x, low): Point, (_, high): Point) -> String {
