@@ -49,6 +49,8 @@ pub struct ScheduleFigures {
     pub late: u64,
     /// Requests that were due and unsent when the run ended.
     pub unsent: u64,
+    /// Mean lateness, in seconds.
+    pub late_mean_s: f64,
     /// Median lateness of a send, in nanoseconds.
     pub late_p50_ns: u64,
     /// 99th percentile.
@@ -145,6 +147,7 @@ impl ScheduleFigures {
             past_deadline,
             late,
             unsent,
+            late_mean_s: total.mean_ns().unwrap_or_default() / 1e9,
             late_p50_ns: quantile(0.5),
             late_p99_ns: quantile(0.99),
             late_max_ns: total.max_ns().unwrap_or_default(),

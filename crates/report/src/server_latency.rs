@@ -4,6 +4,7 @@ use host::CommandRunTime;
 use measure::CommandTally;
 
 use crate::Run;
+use crate::groups::by_key;
 use crate::journal_entries::{ServerEvent, recorded};
 
 /// Maximum number of events reported: the longest ones.
@@ -50,16 +51,13 @@ impl ServerLatencyFigures {
             return None;
         }
         let different = run.plan.different_commands().commands;
-        let mut commands: Vec<CommandInServer> = Vec::new();
-        for (command, tally) in different.iter().zip(&run.measurement.total.commands) {
-            let name = command.name().to_uppercase();
-            if commands.iter().all(|known| known.name != name) {
-                let of_name = different.iter().zip(&run.measurement.total.commands);
-                let of_name = of_name.filter(|(other, _)| other.name().eq_ignore_ascii_case(&name));
-                let several = of_name.count() > 1;
-                commands.extend(in_servers(run, &name, (!several).then_some(tally)));
-            }
-        }
+        let names = different.iter().map(|command| command.name().to_uppercase());
+        let by_name = by_key(names.zip(&run.measurement.total.commands)).into_iter();
+        let commands = by_name.filter_map(|(name, tallies)| {
+            let only = if let [only] = tallies[..] { Some(only) } else { None };
+            in_servers(run, &name, only)
+        });
+        let commands = commands.collect();
         let mut events = recorded(run);
         events.sort_by_key(|event| std::cmp::Reverse(event.usec));
         events.truncate(EVENTS_MAX);

@@ -169,8 +169,7 @@ impl LivePage {
         seen: Option<WatchSoFar>,
     ) -> LiveWatch<'p> {
         let so_far = PartialRun::new(plan, server.clone(), seen);
-        let says = self.shared.takes_marks;
-        LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), says, copied: None }
+        LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), copied: None }
     }
 
     /// Returns a handle that shows the job's progress on the page.
@@ -362,8 +361,6 @@ pub struct LiveWatch<'p> {
     plan: &'p Plan,
     so_far: PartialRun<'p>,
     shared: Arc<PageState>,
-    /// Set if the watch itself shows the test's progress; for an experiment, [`LiveWords`] does.
-    says: bool,
     copied: Option<Instant>,
 }
 
@@ -407,7 +404,7 @@ impl Observer for LiveWatch<'_> {
         }
         self.copied = Some(Instant::now());
         let run = if snapshot.warming_up { None } else { self.so_far.run(snapshot) };
-        let words = self.says.then(|| self.words(snapshot));
+        let words = self.shared.takes_marks.then(|| self.words(snapshot));
         let mut state = self.shared.lock();
         if let Some(run) = run {
             state.put(run, true);

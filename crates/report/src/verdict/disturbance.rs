@@ -134,7 +134,7 @@ impl Disturbance {
                 return Some(Self::of_cause(Cause::ClientBusy, evidence));
             }
         }
-        let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+        let schedule = evidence.schedule.as_ref();
         schedule.filter(|s| !s.kept() && s.fault == Some(Fault::Client))?;
         Some(Self::of_cause(Cause::ClientLate, evidence))
     }
@@ -165,7 +165,7 @@ impl Disturbance {
                 (text, "client_worker_busy", client.cpu)
             }
             Cause::ClientLate => {
-                let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+                let schedule = evidence.schedule.as_ref();
                 let late = schedule.map_or(String::new(), ScheduleFigures::late_percent);
                 let share = schedule.map_or(0.0, |s| s.late as f64 / s.due.max(1) as f64);
                 let text =

@@ -45,7 +45,7 @@ pub(super) struct Evidence {
     /// Answered requests per second.
     pub(super) achieved_rps: f64,
     /// Schedule of an open loop.
-    pub(super) schedule: Option<Schedule>,
+    pub(super) schedule: Option<ScheduleFigures>,
     /// Connections.
     pub(super) connections: u64,
     /// Number of requests that may be in flight at once.
@@ -101,15 +101,6 @@ pub(super) struct Evidence {
     pub(super) causes: Option<Causes>,
     /// Set if other clients use the server, too.
     pub(super) is_shared: bool,
-}
-
-/// Schedule of an open loop, and its fulfilment.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Schedule {
-    /// Figures of the schedule, which are also in the report's line about it.
-    pub(super) figures: ScheduleFigures,
-    /// Mean lateness of requests, in seconds.
-    pub(super) late_s: f64,
 }
 
 /// Spans without success, of the node with the longest ones.
@@ -210,9 +201,6 @@ impl Evidence {
         // Without the times of the workers, the measured part is the best estimate.
         let load_s = wall_ns.filter(|ns| *ns > 0).map_or(span_s, |ns| ns as f64 / 1e9);
         let per_s = |count: f64| if span_s > 0.0 { count / span_s } else { 0.0 };
-        let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
-        let schedule = ScheduleFigures::new(plan, measurement)
-            .map(|figures| Schedule { figures, late_s: late_ns.unwrap_or(0.0) / 1e9 });
         let busiest = busiest(&watched.servers, load_s);
         let throttled =
             if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
@@ -240,7 +228,7 @@ impl Evidence {
             span_s,
             load_s,
             achieved_rps: per_s(measurement.operations_ended() as f64),
-            schedule,
+            schedule: ScheduleFigures::new(plan, measurement),
             connections: crate::connections::count(plan, measurement),
             slots: slots(plan, measurement),
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),

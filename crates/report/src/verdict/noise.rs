@@ -73,7 +73,7 @@ impl<'r> Noise<'r> {
     pub(crate) fn of_run(run: &'r Run, responses: u64) -> Self {
         let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
         let standing = Standing::new(&evidence);
-        let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+        let schedule = evidence.schedule.as_ref();
         let span_s = evidence.span_s;
         let answered_per_s = if span_s > 0.0 { responses as f64 / span_s } else { 0.0 };
         let rate_per_s = schedule.map_or(0.0, |figures| figures.due_rps.max(answered_per_s));

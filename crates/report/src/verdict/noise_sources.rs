@@ -162,7 +162,7 @@ impl<'e> Sources<'e> {
 /// time.
 pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
     let Some(schedule) = &evidence.schedule else { return thread.cpu };
-    let (due, span_s) = (schedule.figures.due as f64, schedule.figures.span_ns as f64 / 1e9);
+    let (due, span_s) = (schedule.due as f64, schedule.span_ns as f64 / 1e9);
     let answered = evidence.requests.max(1) as f64;
     let longer = if span_s > 0.0 { evidence.span_s / span_s } else { 1.0 };
     thread.cpu * longer * (due / answered).max(1.0)

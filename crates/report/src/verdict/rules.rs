@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{Evidence, Outages, Schedule};
+use super::evidence::{Evidence, Outages};
 use super::threads::{HELD, SATURATED, ThreadUse};
 use super::wait_causes::WaitCause;
 use crate::schedule::Fault;
@@ -190,7 +190,7 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
         return cpu(evidence).unwrap_or(Finding::Backlog);
     }
     let schedule = evidence.schedule.as_ref();
-    if schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none()) {
+    if schedule.is_some_and(|s| s.kept() && s.behind_ns.is_none()) {
         return Finding::ScheduleKept;
     }
     if let Some(finding) = cpu(evidence) {
@@ -202,7 +202,7 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     if evidence.unread() >= UNREAD {
         return Finding::ClientReads;
     }
-    if let Some(Schedule { figures, .. }) = schedule {
+    if let Some(figures) = schedule {
         let room = evidence.in_flight() < FULL * evidence.slots as f64;
         if !figures.kept() && (room || figures.fault.is_some_and(Fault::is_own)) {
             return Finding::ScheduleMissed;
@@ -244,7 +244,7 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     );
     let elsewhere = [Some(WaitCause::Unexplained), Some(WaitCause::Network)];
     if by_noise && !causes.of_time && elsewhere.contains(&causes.largest()) {
-        let kept = evidence.schedule.as_ref().is_some_and(|schedule| schedule.figures.kept());
+        let kept = evidence.schedule.as_ref().is_some_and(|schedule| schedule.kept());
         return if kept { Finding::ScheduleBehind } else { Finding::ScheduleMissed };
     }
     // A closed loop is limited by the part that takes most of its time.
@@ -274,7 +274,7 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
         return Some(Finding::Errors);
     }
     let schedule = evidence.schedule.as_ref();
-    let harmless = schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none());
+    let harmless = schedule.is_some_and(|s| s.kept() && s.behind_ns.is_none());
     if evidence.absent_s > OUTAGE_SHARE * evidence.span_s && !harmless {
         return Some(Finding::Absence);
     }
@@ -287,8 +287,7 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
 /// Returns the finding that a CPU of client or server was the limit: busy, or withheld.
 fn cpu(evidence: &Evidence) -> Option<Finding> {
     let schedule = evidence.schedule.as_ref();
-    let ours =
-        schedule.is_some_and(|s| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own));
+    let ours = schedule.is_some_and(|s| !s.kept() && s.fault.is_some_and(Fault::is_own));
     let client = evidence.client;
     let server = evidence.server.map(|server| server.time);
     if evidence.must_share && each_other(evidence) && evidence.stolen < HELD {

@@ -6,7 +6,7 @@ use host::BusyPart;
 use super::advice::advice;
 use super::causes::waited;
 use super::disturbance::figure;
-use super::evidence::{Evidence, Outages, Schedule, ServerSide};
+use super::evidence::{Evidence, Outages, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
 use super::wait_causes::Causes;
@@ -184,7 +184,7 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
 
 /// Describes the sent and answered requests of a schedule that was kept.
 fn kept(evidence: &Evidence) -> String {
-    let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
+    let Some(figures) = &evidence.schedule else { return String::new() };
     let rate = rate(figures.due_rps);
     let mut except = Vec::new();
     let unsent = figures.unsent + figures.given_up;
@@ -293,8 +293,8 @@ fn spare(evidence: &Evidence) -> String {
 /// Formats the consequence for an open loop that missed its schedule as `, so …`; empty for a closed one.
 fn so(evidence: &Evidence) -> String {
     match &evidence.schedule {
-        Some(schedule) if !schedule.figures.kept() => format!(", so {}", shortfall(evidence)),
-        Some(schedule) if schedule.figures.behind_ns.is_some() => {
+        Some(schedule) if !schedule.kept() => format!(", so {}", shortfall(evidence)),
+        Some(schedule) if schedule.behind_ns.is_some() => {
             format!(", so {}", behind(evidence))
         }
         _ => String::new(),
@@ -302,18 +302,18 @@ fn so(evidence: &Evidence) -> String {
 }
 
 fn behind(evidence: &Evidence) -> String {
-    evidence.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
+    evidence.schedule.as_ref().map_or(String::new(), |schedule| schedule.behind())
 }
 
 /// Describes the requests of a schedule that left late or never, by the figures of the line about the
 /// schedule.
 fn shortfall(evidence: &Evidence) -> String {
-    let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
+    let Some(figures) = &evidence.schedule else { return String::new() };
     let due = figures.counted(figures.due);
     let mut parts = Vec::new();
     // Of a rate far beyond what can be sent, how late the few were that left says little.
     if figures.late > 0 && figures.unsent < figures.due / 2 {
-        let (late, mean) = (figures.late_percent(), time(*late_s));
+        let (late, mean) = (figures.late_percent(), time(figures.late_mean_s));
         parts.push(format!("{late} of {due} were sent over 10 ms late, {mean} on average"));
     }
     if figures.unsent > 0 {
@@ -326,7 +326,7 @@ fn shortfall(evidence: &Evidence) -> String {
 
 /// Describes why requests left late, if known, as the end of a sentence.
 fn room(evidence: &Evidence) -> String {
-    match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
+    match evidence.schedule.as_ref().and_then(|schedule| schedule.fault) {
         Some(Fault::Client) => ", although connections had room".to_owned(),
         Some(fault) => format!(", since {}", fault.describe()),
         None => String::new(),
@@ -348,7 +348,7 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
         _ => "server_main_thread_busy",
     };
     let asked = evidence.asked() as f64;
-    let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+    let schedule = evidence.schedule.as_ref();
     [
         of(part, server.map(|time| time.cpu), "share"),
         of(
@@ -375,7 +375,7 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
         of("rate_achieved", Some(evidence.achieved_rps), "per_second"),
         of("due", schedule.map(|s| s.due as f64), "count"),
         of("never_sent", schedule.map(|s| s.unsent as f64), "count"),
-        of("send_late_mean", evidence.schedule.as_ref().map(|s| s.late_s), "seconds"),
+        of("send_late_mean", schedule.map(|s| s.late_mean_s), "seconds"),
         of("sent_too_late", schedule.map(|s| s.late as f64 / s.due as f64), "share"),
         of("failed", (asked > 0.0).then(|| evidence.failed as f64 / asked), "share"),
         of("outages", evidence.outages.as_ref().map(|o| o.total_s), "seconds"),

@@ -62,6 +62,7 @@ pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleF
         past_deadline: 0,
         late,
         unsent,
+        late_mean_s: 0.0001,
         late_p50_ns: 20_000,
         late_p99_ns: 30_000,
         late_max_ns: 500_000_000,
@@ -73,17 +74,16 @@ pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleF
     }
 }
 
-pub(super) fn asked() -> Option<Schedule> {
-    Some(Schedule { figures: figures(0, 0, None), late_s: 0.0001 })
+pub(super) fn asked() -> Option<ScheduleFigures> {
+    Some(figures(0, 0, None))
 }
 
-pub(super) fn missed(fault: Fault) -> Option<Schedule> {
-    Some(Schedule { figures: figures(8000, 52, Some(fault)), late_s: 0.5 })
+pub(super) fn missed(fault: Fault) -> Option<ScheduleFigures> {
+    Some(ScheduleFigures { late_mean_s: 0.5, ..figures(8000, 52, Some(fault)) })
 }
 
-pub(super) fn behind() -> Option<Schedule> {
-    let figures = ScheduleFigures { behind_ns: Some(8_000_000_000), ..figures(0, 0, None) };
-    Some(Schedule { figures, late_s: 0.0001 })
+pub(super) fn behind() -> Option<ScheduleFigures> {
+    Some(ScheduleFigures { behind_ns: Some(8_000_000_000), ..figures(0, 0, None) })
 }
 
 pub(super) fn out(count: usize, total_s: f64) -> Option<Outages> {

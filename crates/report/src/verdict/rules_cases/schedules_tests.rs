@@ -57,9 +57,9 @@ pub(super) fn cases() -> Vec<Case> {
         (
             "one in nine hundred late",
             Evidence {
-                schedule: Some(Schedule {
-                    figures: figures(11, 0, Some(Fault::NoRoom)),
-                    late_s: 0.001,
+                schedule: Some(ScheduleFigures {
+                    late_mean_s: 0.001,
+                    ..figures(11, 0, Some(Fault::NoRoom))
                 }),
                 ..idle()
             },
@@ -70,7 +70,7 @@ pub(super) fn cases() -> Vec<Case> {
         (
             "a schedule whose last requests never left, and some without a reply",
             Evidence {
-                schedule: Some(Schedule { figures: figures(0, 8, None), late_s: 0.001 }),
+                schedule: Some(ScheduleFigures { late_mean_s: 0.001, ..figures(0, 8, None) }),
                 unanswered: 2,
                 ..idle()
             },
