@@ -128,9 +128,7 @@ pub fn four_hours() -> Run {
 
 /// A run behind its schedule. One interval is silent and the last is cut short.
 pub fn open_loop() -> Run {
-    let mut parts = parts();
-    parts.load.pace = Pace::constant(8000.0);
-    let mut run = run(parts, &usual_ns());
+    let mut run = changed(|parts| parts.load.pace = Pace::constant(8000.0));
     run.measurement.elapsed_ns = 4 * QUARTER_NS + 1_000_000;
     for (index, requests) in [(0, 2000), (1, 1900), (3, 1950), (4, 7)] {
         run.measurement.timeline.points.push(point(index, requests));
@@ -159,18 +157,16 @@ pub fn paced() -> Run {
 
 /// A run with the latency to the first byte.
 pub fn first_byte() -> Run {
-    let mut parts = parts();
-    parts.recording.first_byte = true;
-    run(parts, &usual_ns())
+    changed(|parts| parts.recording.first_byte = true)
 }
 
 /// A run on a schedule, with stamps of the kernel: replies waited to be read for a tenth of the time from
 /// sent to read.
 pub fn stamped() -> Run {
-    let mut parts = parts();
-    parts.load.pace = Pace::constant(1000.0);
-    parts.recording.kernel_stamps = true;
-    run(parts, &usual_ns())
+    changed(|parts| {
+        parts.load.pace = Pace::constant(1000.0);
+        parts.recording.kernel_stamps = true;
+    })
 }
 
 /// Two outages on a schedule, one of them until the end.
@@ -328,17 +324,14 @@ pub fn mix() -> Run {
     }
     total.commands[1].errors = 1;
     total.errors.add("OOM", "OOM command not allowed");
-    for (ended, count, ns) in [
-        (OperationOutcome::Ok, 6, 110_000),
-        (OperationOutcome::Missed, 3, 230_000),
-        (OperationOutcome::Failed, 1, 0),
+    for (operation, ended, count, ns) in [
+        (0, OperationOutcome::Ok, 80, 100_000),
+        (0, OperationOutcome::Missed, 10, 90_000),
+        (1, OperationOutcome::Ok, 6, 110_000),
+        (1, OperationOutcome::Missed, 3, 230_000),
+        (1, OperationOutcome::Failed, 1, 0),
     ] {
-        (0..count).for_each(|_| total.operations[1].record(ended, 0, 0, ns));
-    }
-    for (ended, count, ns) in
-        [(OperationOutcome::Ok, 80, 100_000), (OperationOutcome::Missed, 10, 90_000)]
-    {
-        (0..count).for_each(|_| total.operations[0].record(ended, 0, 0, ns));
+        (0..count).for_each(|_| total.operations[operation].record(ended, 0, 0, ns));
     }
     run
 }

@@ -1,7 +1,6 @@
 //! Problems of a run, for reports to people: unanswered requests, lost connections, and outages. Prints
 //! nothing if there are none.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use measure::{Absence, Ending, Outage};
@@ -66,22 +65,19 @@ pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
         (unanswered, "unanswered"),
     ] {
         if count > 0 {
-            let _ = write!(line, ", {count} {what}");
+            line += &format!(", {count} {what}");
         }
     }
     let length_ns = outages.iter().map(Outage::length_ns).fold(0, u64::saturating_add);
-    match outages.len() {
-        0 => {}
-        n => {
-            let in_all = if n == 1 { "" } else { " in all" };
-            let outages = counted(n as u64, "outage");
-            let _ = write!(line, ", {outages} of {} s{in_all}", seconds(length_ns));
-        }
+    if !outages.is_empty() {
+        let in_all = if outages.len() == 1 { "" } else { " in all" };
+        let outages = counted(outages.len() as u64, "outage");
+        line += &format!(", {outages} of {} s{in_all}", seconds(length_ns));
     }
     let absences = summary.run.measurement.absences.iter();
     let away_ns = absences.map(Absence::length_ns).fold(0, u64::saturating_add);
     if away_ns > 0 {
-        let _ = write!(line, ", keystorm did not run for {} s", seconds(away_ns));
+        line += &format!(", keystorm did not run for {} s", seconds(away_ns));
     }
     line
 }

@@ -12,11 +12,9 @@ use crate::{
 };
 
 /// A row for each interval.
-#[derive(Default)]
 pub(super) struct TimelineCsv;
 
 /// A row for each look at a server.
-#[derive(Default)]
 pub(super) struct SamplesCsv;
 
 /// An interval of a test.

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use crate::groups::{by_key, unique};
 use crate::{Run, grouped, wall_clock_rfc3339};
-use host::{HostFacts, ServerFacts};
+use host::HostFacts;
 use workload::quantity::{counted, noun};
 use workload::{Arrivals, Plan, ReadFrom, Stop};
 
@@ -30,15 +30,15 @@ fn started(time: SystemTime) -> String {
     whole.replace('T', " ") + " UTC"
 }
 
-/// The product and its version.
-pub(super) fn product(server: &ServerFacts) -> String {
-    server.name().unwrap_or_else(|| "an unnamed server".to_owned())
+/// Product and version of a run's server.
+pub fn product(run: &Run) -> String {
+    run.server.name().unwrap_or_else(|| "an unnamed server".to_owned())
 }
 
 /// All servers and keystorms with their versions.
 pub(super) fn versions<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
     let (servers, programs): (Vec<String>, Vec<String>) =
-        runs.map(|run| (product(&run.server), format!("keystorm {}", run.version))).unzip();
+        runs.map(|run| (product(run), format!("keystorm {}", run.version))).unzip();
     unique(servers.into_iter().chain(programs))
 }
 
@@ -191,7 +191,7 @@ fn unusual(plan: &Plan) -> Pairs {
 }
 
 fn server(run: &Run) -> Pairs {
-    let mut pairs = vec![("product", product(&run.server))];
+    let mut pairs = vec![("product", product(run))];
     pairs.push(("address", run.plan.target.endpoint.to_string()));
     if let Some(config) = &run.server.config {
         let save = if config.save.is_empty() { "never" } else { &config.save };

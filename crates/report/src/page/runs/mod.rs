@@ -27,6 +27,7 @@ use workload::quantity::counted;
 
 use crate::page::{Block, Page, Section, Tone, Verdict};
 
+pub use facts::product;
 pub(crate) use over_time::overlaid;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
@@ -97,11 +98,6 @@ pub fn incidents(run: &Run) -> Vec<Block> {
     outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
 }
 
-/// Product and version of a run's server.
-pub fn product(run: &Run) -> String {
-    facts::product(&run.server)
-}
-
 /// The servers and the keystorm of a run, with their versions.
 pub fn versions(run: &Run) -> Vec<String> {
     facts::versions(std::iter::once(run))
@@ -149,7 +145,7 @@ fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
 }
 
 fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
-    let server = sources.iter().flat_map(|s| s.runs).next().map(|run| facts::product(&run.server));
+    let server = sources.iter().flat_map(|s| s.runs).next().map(product);
     let server = server.unwrap_or_else(|| "the server".to_owned());
     match (sources, tests) {
         (_, [only]) => format!("{} on {server}, {}", only.name, asked(only.summary.run)),
