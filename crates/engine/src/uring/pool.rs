@@ -51,7 +51,7 @@ impl Pool {
         let entries_len = usize::from(count) * size_of::<BufRingEntry>();
         let entries_layout = Layout::from_size_align(entries_len, PAGE).map_err(invalid)?;
         let memory_len = usize::from(count) * buffer_len;
-        // Memory of an alignment would be zeroed by writing to it: this is touched where it is used only.
+        // Not aligned: the allocator zeroes aligned memory by writing to all of it, and other memory comes zeroed.
         let memory_layout = Layout::from_size_align(memory_len, 1).map_err(invalid)?;
         let entries = zeroed(entries_layout).cast::<BufRingEntry>();
         let memory = zeroed(memory_layout);
