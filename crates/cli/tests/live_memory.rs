@@ -3,6 +3,7 @@
 //! One test in a process of its own, since the counting allocator counts every thread.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::alloc::System;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -14,14 +15,16 @@ use cli::job::MetricsAt;
 use measure::{EncodedLatency, Latency, Point, Tally};
 use report::fixture;
 use runner::{INTERVAL_NS, Observer, Snapshot, tally_shape};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn live_bytes() -> usize {
-    dhat::HeapStats::get().curr_bytes
+    let stats = ALLOCATOR.stats();
+    stats.bytes_allocated - stats.bytes_deallocated
 }
 
 /// Intervals of a run, with a histogram each that no other has in common.
@@ -124,7 +127,6 @@ fn a_listener_costs_no_second_copy_of_what_was_measured() {
     let page = LivePage::serve(&at, pace, true, &Diagnostics::Stderr).unwrap();
     let mut listener = Listener::on_port(port);
     assert!(listener.next_page_has("keystorm"));
-    let _profiler = dhat::Profiler::builder().testing().build();
     let mut watch = page.watch(&run.plan, &run.server, None);
     let mut intervals = Intervals::ending_with(Tally::new(&tally_shape(&run.plan)));
 

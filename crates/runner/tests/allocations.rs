@@ -3,12 +3,14 @@
 //! One test in a process of its own, since the counting allocator counts every thread.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::alloc::System;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Address;
 use runner::{NoObserver, RingJob, RingServer, RunJob, ServerSet, run};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Delivery, DeliveryKind, Endpoint, EngineKind,
     KeyDist, KeySpace, ListPop, ListPush, Load, Mix, MixStep, Operation, Pace, Pick, Piece, Plan,
@@ -17,7 +19,13 @@ use workload::{
 };
 
 #[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Blocks that the whole process allocated until now; one that grows counts again.
+fn allocated() -> u64 {
+    let stats = ALLOCATOR.stats();
+    (stats.allocations + stats.reallocations) as u64
+}
 
 struct Server(Child);
 
@@ -134,7 +142,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let server = |known_as| RingServer { known_as, address: address.clone() };
     let servers = known_as.map(server);
     let ring = RingJob { servers: &servers, hash: RingHash::Ketama };
-    let before = dhat::HeapStats::get().total_blocks;
+    let before = allocated();
     let interrupted = AtomicBool::new(false);
     let measured = run(
         &RunJob {
@@ -157,7 +165,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let Stop::Requests(n) = plan.load.stop else { panic!("a run by count") };
     assert_eq!(measured.total.requests(), n, "{:?}", measured.ending);
     let intervals = measured.timeline.points.len() as u64;
-    (dhat::HeapStats::get().total_blocks - before, intervals)
+    (allocated() - before, intervals)
 }
 
 #[test]
@@ -171,7 +179,6 @@ fn requests_allocate_nothing() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let address = Address::Unix(socket);
-    let _profiler = dhat::Profiler::builder().testing().build();
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
         let paced = Pace::constant(50_000.0);
         for (depth, plans) in [
