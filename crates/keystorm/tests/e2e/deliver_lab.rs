@@ -153,10 +153,10 @@ fn messages_that_heap_up_are_named_and_keep_no_rate() {
     assert!(named, "{}: {}", limit, ran.out);
     let backlog = limit == "backlog" && ran.out.contains("had heaped up when the last was sent");
     holds_when_quiet("a backlog is named", backlog || limit != "unknown", &ran.out);
-    // Far more than one receiver can take: no machine keeps it.
+    // Far more than one receiver can take: no machine keeps it, and what it keeps is not asked.
     let line = format!(
-        "search --slo p50<100s -p {} --start 400k --most 400k --repeat 1 --duration 0.2 --no-curve -q \
-         deliver list -P 32 --receivers 1 --keys 1",
+        "search --slo p50<100s -p {} --start 400k --most 400k --repeat 1 --duration 0.2 --budget 3 --no-curve \
+         -q deliver list -P 32 --receivers 1 --keys 1",
         server.port()
     );
     let ran = Keystorm::new(&line).run();

@@ -178,9 +178,11 @@ fn a_page_tells_of_probe_and_clients_as_the_text_does() {
 #[test]
 fn requests_over_elapsed_time_are_the_throughput_of_a_ramp_and_of_a_count() {
     let (server, (_dir, file)) = (Server::redis(), place());
-    for line in
-        ["--rps 500..2000/2s --duration 2", "-n 5000", "--mix -n 3000 -- 3 get a ';' 1 set b c"]
-    {
+    for line in [
+        "-t get --rps 500..2000/2s --duration 2",
+        "-t get -n 5000",
+        "--mix -n 3000 -- 3 get a ';' 1 set b c",
+    ] {
         let ran = server.run(&format!("--json {} --on local:2 {line}", file.display())).ok();
         let test = &json(&file)["tests"][0];
         let number = |field: &str| test[field].as_f64().unwrap();
@@ -189,7 +191,7 @@ fn requests_over_elapsed_time_are_the_throughput_of_a_ramp_and_of_a_count() {
         let operations = test["operations"].as_array().into_iter().flatten();
         let sum: f64 = operations.filter_map(|o| o["rate_per_s"].as_f64()).sum();
         assert!(sum == 0.0 || (sum / rate - 1.0).abs() < 1e-6, "{line}: {sum} of {rate}");
-        if line.starts_with("--rps") {
+        if line.contains("--rps") {
             let shown = ran.out.lines().find(|line| line.contains("throughput: ")).unwrap();
             let asked = shown.split(" of ").nth(1).and_then(|rest| rest.split(' ').next());
             let asked: f64 = asked.unwrap().parse().unwrap();
