@@ -106,7 +106,10 @@ pub trait Decode {
     ///
     /// # Errors
     /// Returns an error if the bytes do not belong to this protocol; the connection is then useless.
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError>;
+    #[inline]
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
+        self.decode_shown(input, &mut NoVisitor)
+    }
 
     /// Decodes like [`decode`](Self::decode) and shows each string of the reply as it passes, if
     /// [`Protocol::SHOWS`].
@@ -116,10 +119,8 @@ pub trait Decode {
     fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
-        _look: &mut L,
-    ) -> Result<Frame<'b>, ProtocolError> {
-        self.decode(input)
-    }
+        look: &mut L,
+    ) -> Result<Frame<'b>, ProtocolError>;
 
     /// Returns whether the next byte begins a reply whose meaning depends on no earlier byte, so that equal
     /// bytes are equal replies. A decoder that cannot know returns false.

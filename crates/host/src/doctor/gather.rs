@@ -30,18 +30,13 @@ pub fn gather<T: Read + Write>(
     load: Load,
     patience: Duration,
 ) -> Evidence {
-    gather_with(load, patience, |evidence| match client {
-        Ok((address, client)) => {
-            evidence.location = locate(address);
+    gather_with(client, load, patience, |evidence, client| {
+        evidence.server = client.map(|client| {
             // A user who may do nothing is refused, and that takes as long as an answer.
             let ping = || client.ask(&[b"PING"]).map(drop).map_err(|error| error.to_string());
             evidence.round_trips = round_trips(ping, patience / 2);
-            evidence.server = Ok(server(client, &evidence.location, patience / 2));
-        }
-        Err(reason) => {
-            evidence.round_trips = Err(reason.clone());
-            evidence.server = Err(reason);
-        }
+            server(client, &evidence.location, patience / 2)
+        });
     })
 }
 
@@ -51,26 +46,30 @@ pub fn gather_memcache(
     load: Load,
     patience: Duration,
 ) -> Evidence {
-    gather_with(load, patience, |evidence| match client {
-        Ok((address, client)) => {
-            evidence.location = locate(address);
+    gather_with(client, load, patience, |evidence, client| {
+        evidence.memcache = Some(client.and_then(|client| {
             evidence.round_trips = round_trips(|| client.nothing(), patience / 2);
-            evidence.memcache = Some(memcache(client, patience / 2));
-        }
-        Err(reason) => {
-            evidence.round_trips = Err(reason.clone());
-            evidence.memcache = Some(Err(reason));
-        }
+            memcache(client, patience / 2)
+        }));
     })
 }
 
 /// Gathers the evidence of this machine before and after a look at a server.
-fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence)) -> Evidence {
+fn gather_with<C>(
+    client: Result<(&Address, C), String>,
+    load: Load,
+    patience: Duration,
+    look: impl FnOnce(&mut Evidence, Result<C, String>),
+) -> Evidence {
     let mut before = HostFacts::read();
     before.load.running_beside = crate::machine::running_beside();
     let begun = Instant::now();
     let mut evidence = Evidence::of_host(before, load);
-    look(&mut evidence);
+    match &client {
+        Ok((address, _)) => evidence.location = locate(address),
+        Err(reason) => evidence.round_trips = Err(reason.clone()),
+    }
+    look(&mut evidence, client.map(|(_, client)| client));
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let after = HostFacts::read();
     let times = after.load.cpu_times.zip(evidence.host.load.cpu_times);

@@ -5,6 +5,7 @@
 
 use wire::cluster::{Topology, slot_of};
 
+use crate::counts::is_even;
 use crate::moving_slots::move_slots;
 use crate::program::{Keystorm, PATIENCE, RunOutput, goes_on, within};
 use crate::record::place;
@@ -49,8 +50,8 @@ impl Cluster {
         }
         let port = |n: usize| tls_ports.map_or(cluster.nodes[n].port(), |ports| ports[n]);
         let meets = |n: &usize| cluster.nodes[0].meets(&cluster.nodes[*n], port(*n));
-        let strangers = || (1..cluster.nodes.len()).filter(|n| !meets(n)).count();
-        assert!(within(PATIENCE, || strangers() == 0), "the nodes do not meet");
+        let have_met = || (1..cluster.nodes.len()).filter(|n| !meets(n)).count() == 0;
+        assert!(within(PATIENCE, have_met), "the nodes do not meet");
         for (n, replica) in cluster.nodes[masters..].iter().enumerate() {
             let master = cluster.nodes[n % masters].text(&["CLUSTER", "MYID"]);
             let joined =
@@ -65,8 +66,10 @@ impl Cluster {
         assert!(within(PATIENCE, || cluster.nodes.iter().all(ready)), "the cluster is not up");
         let linked =
             |node: &Server| node.text(&["INFO", "replication"]).contains("master_link_status:up");
-        let replicas = &cluster.nodes[masters..];
-        assert!(within(PATIENCE, || replicas.iter().all(linked)), "a replica has no link");
+        assert!(
+            within(PATIENCE, || cluster.replicas().iter().all(linked)),
+            "a replica has no link"
+        );
         // Every node must tell of every replica, which a master does not while that seems to be loading.
         let describes = |node: &Server| {
             let shards = node.ask(&["CLUSTER", "SHARDS"]);
@@ -74,8 +77,8 @@ impl Cluster {
             topology.is_some_and(|topology| topology.nodes.len() == cluster.nodes.len())
                 || node.text(&["INFO"]).contains("redis_version:6")
         };
-        let describe = || cluster.nodes.iter().all(describes);
-        assert!(within(PATIENCE, describe), "a node does not tell of all");
+        let described = within(PATIENCE, || cluster.nodes.iter().all(describes));
+        assert!(described, "a node does not tell of all");
         cluster
     }
 
@@ -132,19 +135,6 @@ impl Cluster {
     }
 }
 
-impl Server {
-    /// Returns whether this node of a cluster knows the other, and asks it to where it does not. A handshake that takes
-    /// longer than a node may be silent is forgotten, as happens on a busy machine.
-    fn meets(&self, other: &Self, port: u16) -> bool {
-        let id = other.text(&["CLUSTER", "MYID"]);
-        let is_known = self.text(&["CLUSTER", "NODES"]).contains(&id);
-        if !is_known {
-            self.ask(&["CLUSTER", "MEET", "127.0.0.1", &port.to_string()]);
-        }
-        is_known
-    }
-}
-
 /// The requests and the redirects that the table of nodes shows for this port.
 pub(crate) fn row(ran: &RunOutput, port: u16) -> (u64, u64) {
     let name = format!("127.0.0.1:{port}");
@@ -152,13 +142,6 @@ pub(crate) fn row(ran: &RunOutput, port: u16) -> (u64, u64) {
     let line = line.unwrap_or_else(|| panic!("no row of {name} in {}", ran.out));
     let cells: Vec<&str> = line.split_whitespace().collect();
     (cells[3].parse().unwrap(), cells[9].parse().unwrap())
-}
-
-/// Whether counts differ by no more than chance: five standard deviations of an even spread.
-pub(crate) fn is_even(counts: &[u64]) -> bool {
-    let total: u64 = counts.iter().sum();
-    let mean = total as f64 / counts.len() as f64;
-    counts.iter().all(|n| (*n as f64 - mean).abs() < 5.0 * mean.sqrt() + 2.0)
 }
 
 /// One test, since a cluster takes seconds to come up: everything that leaves it whole.

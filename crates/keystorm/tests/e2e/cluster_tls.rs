@@ -5,7 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use crate::certificates::{Identity, Subject};
-use crate::cluster::{Cluster, is_even, row};
+use crate::cluster::{Cluster, row};
+use crate::counts::is_even;
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::free_port;
 

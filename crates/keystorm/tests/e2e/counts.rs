@@ -105,3 +105,10 @@ fn a_suite_is_exact_in_every_test() {
     server.run("-q -t set,get -n 1003 -c 50 -P 16 --threads 3").ok();
     assert_eq!(server.counts(), calls([("set", 1003), ("get", 1003)]));
 }
+
+/// Whether counts differ by no more than chance: five standard deviations of an even spread.
+pub(crate) fn is_even(counts: &[u64]) -> bool {
+    let total: u64 = counts.iter().sum();
+    let mean = total as f64 / counts.len() as f64;
+    counts.iter().all(|n| (*n as f64 - mean).abs() < 5.0 * mean.sqrt() + 2.0)
+}

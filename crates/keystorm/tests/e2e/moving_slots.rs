@@ -35,3 +35,16 @@ pub(crate) fn migrate(
         }
     }
 }
+
+impl Server {
+    /// Returns whether this node of a cluster knows the other, and asks it to where it does not. A handshake that takes
+    /// longer than a node may be silent is forgotten, as happens on a busy machine.
+    pub(crate) fn meets(&self, other: &Self, port: u16) -> bool {
+        let id = other.text(&["CLUSTER", "MYID"]);
+        let is_known = self.text(&["CLUSTER", "NODES"]).contains(&id);
+        if !is_known {
+            self.ask(&["CLUSTER", "MEET", "127.0.0.1", &port.to_string()]);
+        }
+        is_known
+    }
+}

@@ -143,6 +143,15 @@ fn a_server_beside_a_busy_loop_is_contended_for() {
 }
 
 #[test]
+fn threads_of_a_server_that_share_a_cpu_are_its_limit() {
+    let _alone = alone();
+    let line = "--spawn=redis-server --spawn-args '--io-threads 4' --server-cpus 0 -c 50 --duration 0.7 -t set";
+    reads("server", &["its 4 threads share 1 CPU; main thread ran ", " for a CPU"], || {
+        Keystorm::new(line).run()
+    });
+}
+
+#[test]
 fn a_client_on_the_servers_cpu_contends_for_it() {
     let _alone = alone();
     let server = Server::redis();

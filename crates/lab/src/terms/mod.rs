@@ -30,11 +30,19 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Pins to the cores of a machine: one for the server, the others for the client. `None` for a single
-    /// core.
-    pub fn from_machine(machine: &Machine) -> Option<Self> {
-        let placement = CpuPlacement::new(machine, 1);
-        let description = placement.describe();
+    /// Pins to the cores of a machine: as many for the servers as one of them has threads, and at least one for the
+    /// client, which gets all others. `None` for a single core.
+    pub fn from_machine<'t>(
+        machine: &Machine,
+        servers: impl IntoIterator<Item = &'t Target>,
+    ) -> Option<Self> {
+        let threads = servers.into_iter().map(start::threads).max().unwrap_or(1);
+        let cores = threads.min(machine.cores.len().saturating_sub(1)).max(1);
+        let placement = CpuPlacement::new(machine, cores);
+        let mut description = placement.describe();
+        if threads > cores {
+            description += &format!(" These are too few for a server with {threads} threads.");
+        }
         (!placement.servers.is_empty()).then_some(Self { placement, description })
     }
 }

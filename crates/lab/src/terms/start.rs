@@ -49,6 +49,20 @@ impl Start {
     }
 }
 
+/// Number of threads that the arguments of a server give it, in the words of Redis and Valkey or of memcached; 1 if
+/// they do not say.
+pub(super) fn threads(target: &Target) -> usize {
+    let Endpoint::Spawned { args, .. } = &target.endpoint else { return 1 };
+    let mut words = args.iter().flat_map(|arg| arg.split('='));
+    let mut threads = 1;
+    while let Some(word) = words.next() {
+        if ["--io-threads", "--threads", "-t"].contains(&&*word.to_lowercase()) {
+            threads = words.next().and_then(|word| word.parse().ok()).unwrap_or(threads);
+        }
+    }
+    threads
+}
+
 fn memcached(workers: usize, depth: u64) -> Vec<String> {
     let at_a_time = depth.max(REQUESTS_DEFAULT);
     ["-t", &workers.to_string(), "-R", &at_a_time.to_string()].map(str::to_owned).to_vec()

@@ -159,3 +159,20 @@ fn what_is_equal_is_reported_and_what_is_not() {
         Some(Credentials { user: None, password: workload::Secret::new("hunter2") });
     assert!(!describe(&terms).contains("hunter2"));
 }
+
+#[test]
+fn servers_get_as_many_cores_as_one_of_them_has_threads() {
+    let described = |cores: usize, args: &[&str]| {
+        let servers =
+            [&["-t", "1"], args].map(|args| spawned("s", args, ProtocolKind::Resp2).target);
+        Pins::from_machine(&machine(cores), &servers).map(|pins| pins.description)
+    };
+    let eight = "Servers run on CPUs 0, 1, 2, 3, the client on CPUs 4, 5, 6, 7.";
+    assert_eq!(described(8, &["--io-threads", "4"]).as_deref(), Some(eight));
+    assert_eq!(described(8, &["my.conf", "--threads=4"]).as_deref(), Some(eight));
+    let two = "Servers run on CPU 0, the client on CPU 1.";
+    assert_eq!(described(2, &["--save", ""]).as_deref(), Some(two));
+    let few = format!("{two} These are too few for a server with 4 threads.");
+    assert_eq!(described(2, &["-t", "4"]), Some(few));
+    assert_eq!(described(1, &["-t", "4"]), None);
+}

@@ -51,6 +51,9 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {
         Finding::ServerQuota => {
             text!("this is the server's limit within the CPU quota of its container")
         }
+        Finding::ServerThreads => {
+            text!("give the server more CPUs ({SERVER_CPUS}) or fewer threads")
+        }
         Finding::ServerBlocked => {
             text!("find what blocks it: disk, swapping, or commands that sleep")
         }
@@ -59,10 +62,7 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {
             of_client(finding, evidence)
         }
         Finding::LinkFull => text!("use smaller values or a faster link to measure the server"),
-        Finding::Between => text!(
-            "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
-             server's container"
-        ),
+        Finding::Between => BETWEEN.into(),
         Finding::Backlog => text!("use more receivers, or a lower rate"),
         Finding::Concurrency => {
             text!("use more connections ({CONNECTIONS}) or deeper pipelines ({PIPELINE})")
@@ -83,6 +83,8 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {
 
 const SERVER_POLLS: &str =
     "Valkey 9.1 and newer report work apart from polling; use one of these to find out";
+const BETWEEN: &str = "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
+    server's container";
 const LOSSES: &str = "find where the network between client and server loses packets";
 const SLOW_COMMANDS: &str =
     "make these quicker, smaller or rarer: while one runs, the server answers nobody";

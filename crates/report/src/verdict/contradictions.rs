@@ -173,12 +173,15 @@ impl<'s> Report<'s> {
         let executing = self.known("server_executing") >= FULL;
         let quota =
             self.known("server_stopped_by_quota") * 2.0 > server_held && server_held >= HELD;
+        let crowded =
+            self.known("server_other_threads") * 2.0 >= server_held && server_held >= HELD;
+        let withheld = quota || crowded;
         let short = server_held >= HELD && server < FULL || client_held >= HELD && client < FULL;
         match self.class {
             LimitedBy::Server => {
                 let left = !no_time_left(self.server());
-                never(left && !executing && !quota, "the server had time left");
-                never(polls && !executing && !quota, "it polls, and may have had time left");
+                never(left && !executing && !withheld, "the server had time left");
+                never(polls && !executing && !withheld, "it polls, and may have had time left");
             }
             LimitedBy::Client => {
                 let quota = self.known("client_stopped_by_quota") * 2.0 > client_held;

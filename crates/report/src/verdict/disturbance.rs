@@ -109,7 +109,7 @@ impl Disturbance {
         match rules::find(evidence) {
             Finding::Errors | Finding::Outage | Finding::Nothing | Finding::Short => return None,
             Finding::EachOther => return Some(Self::of_cause(Cause::CpuShared, evidence)),
-            Finding::ServerQuota | Finding::ServerBlocked => return None,
+            Finding::ServerQuota | Finding::ServerThreads | Finding::ServerBlocked => return None,
             _ => {}
         }
         if evidence.absent_s > 0.0 {

@@ -150,13 +150,29 @@ pub(super) struct ServerSide {
     pub(super) part: BusyPart,
     /// Set if that part polls, so that its CPU time is no sign of work.
     pub(super) polls: bool,
+    /// The threads of the server, if there are more than CPUs.
+    pub(super) crowd: Option<Crowd>,
+}
+
+/// Threads of a server that has fewer CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Crowd {
+    pub(super) threads: u32,
+    pub(super) cpus: usize,
+    /// Mean number of CPUs that the threads beside the busiest used.
+    pub(super) others: f64,
 }
 
 impl ServerSide {
     fn new(server: &ServerUse, load_s: f64) -> Option<Self> {
         let ServerBusy { cpu, wait, part, polls } = server.busy(load_s)?;
         let throttled = server.cpu_throttled_s.unwrap_or(0.0) / load_s;
-        Some(Self { time: ThreadUse::new(cpu, wait, throttled), part, polls })
+        let others = server.cpu_process_s.map(|cpu_s| cpu_s / load_s - cpu);
+        let cpus = server.cpus.len();
+        let crowd =
+            server.threads.zip(others).map(|(threads, others)| Crowd { threads, cpus, others });
+        let crowd = crowd.filter(|crowd| cpus > 0 && crowd.threads as usize > cpus);
+        Some(Self { time: ThreadUse::new(cpu, wait, throttled), part, polls, crowd })
     }
 }
 
@@ -259,6 +275,12 @@ impl Evidence {
             link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
             ..Self::default()
         }
+    }
+
+    /// The threads of the server, if they explain most of the time for which the busiest was kept from a CPU.
+    pub(super) fn crowd(&self) -> Option<Crowd> {
+        let held = self.server?.time.held();
+        self.server?.crowd.filter(|crowd| crowd.others * 2.0 >= held)
     }
 
     /// Number of requests sent, whatever their outcome.

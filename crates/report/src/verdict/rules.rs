@@ -116,6 +116,8 @@ pub enum Finding {
     SlowCommands,
     /// The server's CPU quota stopped it.
     ServerQuota,
+    /// The server's other threads kept the busiest from its CPU.
+    ServerThreads,
     /// The server executed commands all the time without using its CPU.
     ServerBlocked,
     /// The server polls, and does not report how much of that was work.
@@ -155,9 +157,11 @@ impl Finding {
             Self::Errors => LimitedBy::Errors,
             Self::Outage => LimitedBy::Outage,
             Self::ScheduleKept | Self::ScheduleMissed | Self::ScheduleBehind => LimitedBy::Schedule,
-            Self::Server | Self::SlowCommands | Self::ServerQuota | Self::ServerBlocked => {
-                LimitedBy::Server
-            }
+            Self::Server
+            | Self::SlowCommands
+            | Self::ServerQuota
+            | Self::ServerThreads
+            | Self::ServerBlocked => LimitedBy::Server,
             Self::Client | Self::ClientQuota | Self::ClientReads | Self::Absence => {
                 LimitedBy::Client
             }
@@ -299,12 +303,8 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
         // Where both are full, the one that could not wait for a CPU is the fuller.
         let polls = side.polls && !time.starved();
         if client.is_none_or(|client| !client.full() || (!polls && time.cpu >= client.cpu)) {
-            return Some(match time.starved() {
-                true if time.by_quota() => Finding::ServerQuota,
-                true => Finding::ServerStarved,
-                false if polls => Finding::ServerPolls,
-                false => Finding::Server,
-            });
+            let busy = if polls { Finding::ServerPolls } else { Finding::Server };
+            return Some(if time.starved() { withheld(evidence, time) } else { busy });
         }
     }
     let held = |time: ThreadUse| {
@@ -326,7 +326,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
         return Some(Finding::Client);
     }
     if let Some(time) = server.filter(|time| !ours && time.starved() && held(*time)) {
-        return Some(if time.by_quota() { Finding::ServerQuota } else { Finding::ServerStarved });
+        return Some(withheld(evidence, time));
     }
     if evidence.stolen >= HELD
         && [server, client].iter().flatten().any(|time| time.taken() + evidence.stolen >= SATURATED)
@@ -343,6 +343,14 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     // Up to half of the time on a CPU, polling leaves room whatever part of it was work.
     let polls = evidence.server.is_some_and(|side| side.polls && side.time.taken() >= EXPLAINED);
     polls.then_some(Finding::ServerPolls)
+}
+
+/// Returns the reason why the server was kept from its CPU.
+fn withheld(evidence: &Evidence, server: ThreadUse) -> Finding {
+    if server.by_quota() {
+        return Finding::ServerQuota;
+    }
+    if evidence.crowd().is_some() { Finding::ServerThreads } else { Finding::ServerStarved }
 }
 
 /// Returns whether client and server each waited while the other ran.

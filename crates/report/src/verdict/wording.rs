@@ -6,7 +6,7 @@ use host::BusyPart;
 use super::advice::advice;
 use super::causes::waited;
 use super::disturbance::figure;
-use super::evidence::{Evidence, Outages, ServerSide};
+use super::evidence::{Crowd, Evidence, Outages, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
 use super::wait_causes::Causes;
@@ -65,6 +65,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         }
         Finding::Server => format!("{server_thread}{so}, {}", spare(evidence)),
         Finding::ServerQuota => format!("{server_thread}{so}; {client}"),
+        Finding::ServerThreads => format!("{}; {server_thread}{so}; {client}", crowd(evidence)),
         Finding::ServerBlocked => {
             let executing = percent(evidence.executing.unwrap_or(0.0));
             format!("it spent {executing} of the time in commands, with {server}{so}")
@@ -230,6 +231,12 @@ fn outage(evidence: &Evidence) -> String {
     format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}{all}; {cost}")
 }
 
+/// Describes a server with more threads than CPUs.
+fn crowd(evidence: &Evidence) -> String {
+    let Some(Crowd { threads, cpus, .. }) = evidence.crowd() else { return String::new() };
+    format!("its {threads} threads share {}", many(cpus as u64, "CPU"))
+}
+
 /// Names the other user of a contended CPU.
 fn others(evidence: &Evidence) -> &'static str {
     if evidence.stolen >= HELD { "the hypervisor" } else { "other programs" }
@@ -237,7 +244,7 @@ fn others(evidence: &Evidence) -> &'static str {
 
 /// Describes how busy the server was; `owner` precedes the name of its thread.
 fn server(evidence: &Evidence, owner: &str) -> String {
-    let Some(ServerSide { time, part, polls }) = evidence.server else {
+    let Some(ServerSide { time, part, polls, .. }) = evidence.server else {
         return match &evidence.unseen {
             Some(why) => format!("the server's CPU is unknown ({why})"),
             None => "the server's CPU is unknown (its INFO does not report it)".to_owned(),
@@ -357,6 +364,7 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
             "share",
         ),
         of("server_stopped_by_quota", server.and_then(by_quota), "share"),
+        of("server_other_threads", evidence.crowd().map(|crowd| crowd.others), "count"),
         of("server_executing", evidence.executing, "share"),
         of("client_worker_busy", evidence.client.map(|time| time.cpu), "share"),
         of("client_waiting_for_cpu", evidence.client.map(|time| time.wait), "share"),

@@ -75,39 +75,10 @@ impl Decode for RespDecoder {
                 return Ok(Frame { consumed, reply: Some(Reply::Done) });
             }
         }
-        self.read(input, &mut NoVisitor)
+        self.decode_shown(input, &mut NoVisitor)
     }
 
     fn decode_shown<'b, L: ReplyVisitor>(
-        &'b mut self,
-        input: &'b [u8],
-        look: &mut L,
-    ) -> Result<Frame<'b>, ProtocolError> {
-        self.read(input, look)
-    }
-
-    #[inline]
-    fn is_between_replies(&self) -> bool {
-        self.elements == 0
-    }
-
-    #[inline]
-    fn text_to_come(&self) -> u64 {
-        // Of an error's text the beginning is kept.
-        if self.ending == Ending::Error {
-            0
-        } else {
-            self.skip.saturating_sub(LINE_END.len() as u64)
-        }
-    }
-
-    fn skip_text(&mut self, bytes: u64) {
-        self.skip -= bytes;
-    }
-}
-
-impl RespDecoder {
-    fn read<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -165,6 +136,27 @@ impl RespDecoder {
         }
     }
 
+    #[inline]
+    fn is_between_replies(&self) -> bool {
+        self.elements == 0
+    }
+
+    #[inline]
+    fn text_to_come(&self) -> u64 {
+        // Of an error's text the beginning is kept.
+        if self.ending == Ending::Error {
+            0
+        } else {
+            self.skip.saturating_sub(LINE_END.len() as u64)
+        }
+    }
+
+    fn skip_text(&mut self, bytes: u64) {
+        self.skip -= bytes;
+    }
+}
+
+impl RespDecoder {
     /// Skips the received part of a string, and shows its text. Returns the bytes skipped.
     #[inline]
     fn skip_string<L: ReplyVisitor>(

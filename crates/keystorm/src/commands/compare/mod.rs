@@ -197,7 +197,10 @@ fn run_live(
     interrupted: &AtomicBool,
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
-    let pins = pins(live.places);
+    let machine = Machine::new(machine(), host::affinity::siblings);
+    let plans = live.loads.iter().flat_map(|load| &load.plans);
+    let servers = plans.map(|plan| &plan.target);
+    let pins = Pins::from_machine(&machine, servers).filter(|_| live.places);
     let mut loads = loads::placed(&live.loads, pins.as_ref())?;
     let Some(first) = loads.first_mut() else { bail!("there is no test to compare") };
     let read = |sides| Replayed::read(sides, &mut first.plans, live.blocks, job);
@@ -287,11 +290,6 @@ fn describe_method(
         all => (format!("{} were not restarted", all.join(" and ")), "their starts differ"),
     };
     format!("{text}; {which}, so the intervals leave out how much {whose}")
-}
-
-/// Separate CPUs for servers and client, if they are to be pinned and there are enough.
-fn pins(places: bool) -> Option<Pins> {
-    places.then(|| Pins::from_machine(&Machine::new(machine(), host::affinity::siblings))).flatten()
 }
 
 /// The order of the runs.

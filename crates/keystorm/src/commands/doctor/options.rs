@@ -46,13 +46,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "RATE", help_heading = "Planned load", value_parser = count)]
     rps: Option<u64>,
     /// 1 keeps connections open, 0 opens one per pipeline
-    #[arg(
-        short = 'k',
-        value_name = "BOOLEAN",
-        help_heading = "Planned load",
-        default_value = "1",
-        value_parser = signed
-    )]
+    #[arg(short = 'k', value_name = "BOOLEAN", help_heading = "Planned load", default_value = "1",
+          value_parser = signed)]
     keep_alive: i64,
     /// Measure the limits of this client instead, against a server that stores nothing, on its own core if
     /// there are two: requests per second and client CPU per request for pipelines of 1, 16 and 64, over
@@ -70,26 +65,13 @@ pub(super) struct Options {
     )]
     pub(super) engine: EngineArg,
     /// Time to watch stolen time, round trips and other clients' commands
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Results",
-        default_value = "1s",
-        allow_hyphen_values = true,
-        value_parser = seconds
-    )]
+    #[arg(long, value_name = "TIME", help_heading = "Results", default_value = "1s",
+          allow_hyphen_values = true, value_parser = seconds)]
     pub(super) seconds: Duration,
     /// Measure for this long what this machine alone adds to latencies: a busy thread that loses its
     /// CPU, and timers that end late [default: 10s]
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Results",
-        num_args = 0..=1,
-        default_missing_value = "10s",
-        allow_hyphen_values = true,
-        value_parser = seconds
-    )]
+    #[arg(long, value_name = "TIME", help_heading = "Results", num_args = 0..=1,
+          default_missing_value = "10s", allow_hyphen_values = true, value_parser = seconds)]
     pub(super) intrinsic: Option<Duration>,
     /// Print JSON instead of lines: schema keystorm.doctor/1, or the table of --client
     #[arg(long, help_heading = "Results")]

@@ -37,13 +37,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "TIME", help_heading = "Recording", value_parser = seconds)]
     pub(super) duration: Option<Duration>,
     /// Stop when this many bytes wait in the server's output buffer for the recorder
-    #[arg(
-        long,
-        value_name = "SIZE",
-        help_heading = "Recording",
-        default_value = "64M",
-        value_parser = bytes
-    )]
+    #[arg(long, value_name = "SIZE", help_heading = "Recording", default_value = "64M",
+          value_parser = bytes)]
     pub(super) max_behind: u64,
     /// Record only for this long, once in each --every
     #[arg(long, value_name = "TIME", help_heading = "Recording", requires = "every",

@@ -149,6 +149,20 @@ pub(super) fn cases() -> Vec<Case> {
             "threads waited for a CPU at times",
         ),
         (
+            "four threads on one CPU",
+            Evidence { server: crowded(0.25, 0.74, 0.75), ..idle() },
+            F::ServerThreads,
+            L::Server,
+            "its 4 threads share 1 CPU; main thread ran 25 % of the time and waited 74 % for a CPU; client",
+        ),
+        (
+            "four threads on one CPU, which another program takes",
+            Evidence { server: crowded(0.25, 0.74, 0.3), ..idle() },
+            F::ServerStarved,
+            L::Contention,
+            "for a CPU that other programs used",
+        ),
+        (
             "a server in a quota",
             Evidence { server: stopped(0.25, 0.7, 0.72), ..idle() },
             F::ServerQuota,

@@ -6,7 +6,7 @@ mod schedules_tests;
 
 use host::BusyPart;
 
-use super::super::super::evidence::{Outages, ServerSide};
+use super::super::super::evidence::{Crowd, Outages, ServerSide};
 use super::*;
 use crate::ScheduleFigures;
 
@@ -43,7 +43,13 @@ pub(super) fn server(cpu: f64, wait: f64) -> Option<ServerSide> {
 
 pub(super) fn stopped(cpu: f64, wait: f64, throttled: f64) -> Option<ServerSide> {
     let time = ThreadUse::new(cpu, wait, throttled);
-    Some(ServerSide { time, part: BusyPart::MainThread, polls: false })
+    Some(ServerSide { time, part: BusyPart::MainThread, polls: false, crowd: None })
+}
+
+/// A server with four threads on one CPU, of which the others used that share.
+pub(super) fn crowded(cpu: f64, wait: f64, others: f64) -> Option<ServerSide> {
+    let crowd = Some(Crowd { threads: 4, cpus: 1, others });
+    server(cpu, wait).map(|side| ServerSide { crowd, ..side })
 }
 
 pub(super) fn polling(cpu: f64, wait: f64) -> Option<ServerSide> {

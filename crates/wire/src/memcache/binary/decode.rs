@@ -3,7 +3,6 @@
 use super::header::{Header, LEN, STAT};
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{BINARY, fault, stranger};
-use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
 /// State of one connection between pieces of input.
@@ -32,21 +31,7 @@ enum Ending {
 }
 
 impl Decode for BinaryDecoder {
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
-        self.read(input, &mut NoVisitor)
-    }
-
     fn decode_shown<'b, L: ReplyVisitor>(
-        &'b mut self,
-        input: &'b [u8],
-        look: &mut L,
-    ) -> Result<Frame<'b>, ProtocolError> {
-        self.read(input, look)
-    }
-}
-
-impl BinaryDecoder {
-    fn read<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -95,7 +80,9 @@ impl BinaryDecoder {
             return Ok(Frame { consumed: at, reply: Some(reply) });
         }
     }
+}
 
+impl BinaryDecoder {
     fn begin<L: ReplyVisitor>(
         &mut self,
         bytes: &[u8; LEN],

@@ -49,39 +49,10 @@ impl Decode for TextDecoder {
             (self.mark, self.erred) = (None, false);
             return Ok(Frame { consumed: 8, reply: Some(Reply::Done) });
         }
-        self.read(input, &mut NoVisitor)
+        self.decode_shown(input, &mut NoVisitor)
     }
 
     fn decode_shown<'b, L: ReplyVisitor>(
-        &'b mut self,
-        input: &'b [u8],
-        look: &mut L,
-    ) -> Result<Frame<'b>, ProtocolError> {
-        self.read(input, look)
-    }
-
-    #[inline]
-    fn is_between_replies(&self) -> bool {
-        self.open == OpenReply::None && self.block == 0 && !self.erred
-    }
-
-    #[inline]
-    fn text_to_come(&self) -> u64 {
-        self.block.saturating_sub(2)
-    }
-
-    fn skip_text(&mut self, bytes: u64) {
-        self.block -= bytes;
-    }
-
-    #[inline]
-    fn mark(&self) -> Option<u32> {
-        self.mark
-    }
-}
-
-impl TextDecoder {
-    fn read<'b, L: ReplyVisitor>(
         &mut self,
         input: &'b [u8],
         look: &mut L,
@@ -110,6 +81,27 @@ impl TextDecoder {
         }
     }
 
+    #[inline]
+    fn is_between_replies(&self) -> bool {
+        self.open == OpenReply::None && self.block == 0 && !self.erred
+    }
+
+    #[inline]
+    fn text_to_come(&self) -> u64 {
+        self.block.saturating_sub(2)
+    }
+
+    fn skip_text(&mut self, bytes: u64) {
+        self.block -= bytes;
+    }
+
+    #[inline]
+    fn mark(&self) -> Option<u32> {
+        self.mark
+    }
+}
+
+impl TextDecoder {
     /// Skips the received part of a block of data and its line end. Returns the bytes skipped.
     #[inline]
     fn skip(&mut self, input: &[u8], look: &mut impl ReplyVisitor) -> Result<usize, ProtocolError> {
