@@ -67,7 +67,7 @@ pub struct SurveyPlan {
 }
 
 /// Question of a survey.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Chapter {
     /// Name for programs.
     pub key: &'static str,
@@ -219,7 +219,7 @@ impl Loads<'_> {
             ),
             fill: Some(fill),
             steps,
-            left_out: vec![],
+            ..Chapter::default()
         }
     }
 
@@ -231,9 +231,7 @@ impl Loads<'_> {
                 "Two servers that differ in where they listen. A unix socket saves both ends the \
                  work of TCP."
                     .into(),
-            fill: None,
-            steps: vec![],
-            left_out: vec![],
+            ..Chapter::default()
         };
         if !self.spec.spawned {
             let why = "A unix socket against TCP: an existing server is measured only the way it \
@@ -281,9 +279,8 @@ impl Loads<'_> {
                  request; large ones cost copying: the network sets the limit, or on one machine \
                  the memory."
             ),
-            fill: None,
             steps,
-            left_out: vec![],
+            ..Chapter::default()
         }
     }
 
@@ -314,9 +311,8 @@ impl Loads<'_> {
                  ports and the server allow. A few do not keep a server busy; many cost it and \
                  the kernel more per request."
             ),
-            fill: None,
             steps: steps.collect(),
-            left_out: vec![],
+            ..Chapter::default()
         }
     }
 
@@ -355,9 +351,9 @@ impl Loads<'_> {
                  wait (BRPOP), and through a stream to one of a group of 10.",
                 report::grouped(f64::from(MESSAGES_PER_S))
             ),
-            fill: None,
             steps: steps.collect(),
             left_out: left_out.collect(),
+            ..Chapter::default()
         }
     }
 
@@ -368,9 +364,7 @@ impl Loads<'_> {
             text: "A server pinned to one CPU and a client pinned to another, or the same. The \
                  cases differ in how far a request travels between them."
                 .into(),
-            fill: None,
-            steps: vec![],
-            left_out: vec![],
+            ..Chapter::default()
         };
         if !self.spec.spawned {
             let why = "Placement: an existing server stays on its CPUs. Use --spawn to move it.";
@@ -406,9 +400,7 @@ impl Loads<'_> {
                 time. A server executes commands on one core, so a second one doubles the \
                 throughput as far as memory and caches allow."
                 .into(),
-            fill: None,
-            steps: vec![],
-            left_out: vec![],
+            ..Chapter::default()
         };
         let cores = machine.four_cores();
         if !self.spec.spawned {

@@ -20,9 +20,7 @@ impl Loads<'_> {
                  confidence intervals, and for more cores, use keystorm compare redis-server \
                  memcached."
             ),
-            fill: None,
-            steps: vec![],
-            left_out: vec![],
+            ..Chapter::default()
         };
         if !self.spec.spawned {
             let why = "Comparison with memcached: an existing server may run elsewhere. Use --spawn to \
