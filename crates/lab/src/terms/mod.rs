@@ -32,11 +32,11 @@ pub struct Pins {
 impl Pins {
     /// Pins to the cores of a machine: as many for the servers as one of them has threads, and at least one for the
     /// client, which gets all others. `None` for a single core.
-    pub fn from_machine<'t>(
+    pub fn from_machine<'p>(
         machine: &Machine,
-        servers: impl IntoIterator<Item = &'t Target>,
+        plans: impl IntoIterator<Item = &'p PlanParts>,
     ) -> Option<Self> {
-        let threads = servers.into_iter().map(start::threads).max().unwrap_or(1);
+        let threads = plans.into_iter().map(start::threads).max().unwrap_or(1);
         let cores = threads.min(machine.cores.len().saturating_sub(1)).max(1);
         let placement = CpuPlacement::new(machine, cores);
         let mut description = placement.describe();

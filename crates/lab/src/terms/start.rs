@@ -1,6 +1,6 @@
 //! Starts of the servers of a table: equal memory, no persistence, and the table's threads.
 
-use workload::{Endpoint, Target};
+use workload::{Endpoint, PlanParts, Target};
 
 use super::Side;
 
@@ -19,6 +19,8 @@ pub(super) enum Start {
 const MEMORY_MB: usize = 1024;
 /// Default number of requests of one connection that memcached serves in a row (-R).
 const REQUESTS_DEFAULT: u64 = 20;
+/// Default number of threads of memcached (-t).
+const MEMCACHED_THREADS: usize = 4;
 
 impl Start {
     /// The servers of a side. A given server is left as it is. `depth` is the number of requests in flight on
@@ -49,12 +51,12 @@ impl Start {
     }
 }
 
-/// Number of threads that the arguments of a server give it, in the words of Redis and Valkey or of memcached; 1 if
-/// they do not say.
-pub(super) fn threads(target: &Target) -> usize {
-    let Endpoint::Spawned { args, .. } = &target.endpoint else { return 1 };
+/// Number of threads that serve connections on the server that a plan starts: by its arguments, in the words of Redis
+/// and Valkey or of memcached, or by default.
+pub(super) fn threads(plan: &PlanParts) -> usize {
+    let Endpoint::Spawned { args, .. } = &plan.target.endpoint else { return 1 };
     let mut words = args.iter().flat_map(|arg| arg.split('='));
-    let mut threads = 1;
+    let mut threads = if plan.protocol.is_memcache() { MEMCACHED_THREADS } else { 1 };
     while let Some(word) = words.next() {
         if ["--io-threads", "--threads", "-t"].contains(&&*word.to_lowercase()) {
             threads = words.next().and_then(|word| word.parse().ok()).unwrap_or(threads);

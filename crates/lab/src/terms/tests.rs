@@ -162,11 +162,14 @@ fn what_is_equal_is_reported_and_what_is_not() {
 
 #[test]
 fn servers_get_as_many_cores_as_one_of_them_has_threads() {
-    let described = |cores: usize, args: &[&str]| {
-        let servers =
-            [&["-t", "1"], args].map(|args| spawned("s", args, ProtocolKind::Resp2).target);
-        Pins::from_machine(&machine(cores), &servers).map(|pins| pins.description)
+    let of = |cores: usize, args: &[&str], protocol| {
+        let plans = [&["-t", "1"], args].map(|args| {
+            let target = spawned("s", args, protocol).target;
+            PlanParts { target, protocol, ..PlanParts::default() }
+        });
+        Pins::from_machine(&machine(cores), &plans).map(|pins| pins.description)
     };
+    let described = |cores, args: &[&str]| of(cores, args, ProtocolKind::Resp2);
     let eight = "Servers run on CPUs 0, 1, 2, 3, the client on CPUs 4, 5, 6, 7.";
     assert_eq!(described(8, &["--io-threads", "4"]).as_deref(), Some(eight));
     assert_eq!(described(8, &["my.conf", "--threads=4"]).as_deref(), Some(eight));
@@ -175,4 +178,5 @@ fn servers_get_as_many_cores_as_one_of_them_has_threads() {
     let few = format!("{two} These are too few for a server with 4 threads.");
     assert_eq!(described(2, &["-t", "4"]), Some(few));
     assert_eq!(described(1, &["-t", "4"]), None);
+    assert_eq!(of(8, &["-m", "64"], ProtocolKind::MemcacheText).as_deref(), Some(eight));
 }

@@ -199,8 +199,7 @@ fn run_live(
 ) -> Result<(Comparison, End)> {
     let machine = Machine::new(machine(), host::affinity::siblings);
     let plans = live.loads.iter().flat_map(|load| &load.plans);
-    let servers = plans.map(|plan| &plan.target);
-    let pins = Pins::from_machine(&machine, servers).filter(|_| live.places);
+    let pins = Pins::from_machine(&machine, plans.map(|plan| &**plan)).filter(|_| live.places);
     let mut loads = loads::placed(&live.loads, pins.as_ref())?;
     let Some(first) = loads.first_mut() else { bail!("there is no test to compare") };
     let read = |sides| Replayed::read(sides, &mut first.plans, live.blocks, job);
