@@ -78,7 +78,9 @@ impl Item {
         let found = TYPES.iter().find(|(known, _)| *known == name);
         let Some((_, of)) = found else {
             let names = TYPES.map(|(name, _)| name).join(", ");
-            return Err(wrong(&format!("no such type; there are {names}")));
+            return Err(wrong(&format!(
+                "no such type; there are {names} (a server is named by --spawn or -h)"
+            )));
         };
         let (elements, size) = match (of, shape.split_once('x')) {
             (_, _) if shape.is_empty() => {
