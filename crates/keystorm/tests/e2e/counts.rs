@@ -106,7 +106,7 @@ fn a_suite_is_exact_in_every_test() {
     assert_eq!(server.counts(), calls([("set", 1003), ("get", 1003)]));
 }
 
-/// Whether counts differ by no more than chance: five standard deviations of an even spread.
+/// Returns whether counts differ by no more than chance: five standard deviations of an even spread.
 pub(crate) fn is_even(counts: &[u64]) -> bool {
     let total: u64 = counts.iter().sum();
     let mean = total as f64 / counts.len() as f64;

@@ -279,8 +279,8 @@ impl Evidence {
 
     /// The threads of the server, if they explain most of the time for which the busiest was kept from a CPU.
     pub(super) fn crowd(&self) -> Option<Crowd> {
-        let held = self.server?.time.held();
-        self.server?.crowd.filter(|crowd| crowd.others * 2.0 >= held)
+        let side = self.server?;
+        side.crowd.filter(|crowd| crowd.others * 2.0 >= side.time.held())
     }
 
     /// Number of requests sent, whatever their outcome.
